@@ -1,0 +1,204 @@
+/*
+ * The role core: what the supervisor does for one election. It decides which hook runs, for how
+ * long, and when the member must be out of office, by the lease's deadline alone. Pure: events in,
+ * actions out, no clock, descriptor, log or allocation.
+ *
+ *   STARTING ─► FOLLOWING ─► STANDBY ──LEAD──► PROMOTING ──gain ok──► ACTIVE
+ *                  ▲  ▲         │ ▲                │ fails, overruns      │ planned, or the
+ *                  │  └─────────┘ │                │ or the lease ends    │ lease nears its end
+ *                  │   new leader │                ▼                      │
+ *                  ├──────────────┴──lose ok──  DEMOTING ◄────────────────┘
+ *                  │                               │ fails, overruns
+ *                  ├──fence ok──────────────── FENCING ──fails, or no such hook──► PANIC
+ *                 OUT (back-off, or never a candidate, or stopped)
+ */
+#ifndef TENURE_CORE_ROLE_H
+#define TENURE_CORE_ROLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/reason.h"
+#include "tenure/lease.h"
+
+#define ROLE_STATES(X)             \
+	X(STARTING, "starting")    \
+	X(FOLLOWING, "following")  \
+	X(STANDBY, "standby")      \
+	X(PROMOTING, "promoting")  \
+	X(ACTIVE, "active")        \
+	X(DEMOTING, "demoting")    \
+	X(FENCING, "fencing")      \
+	X(PANIC, "panic")          \
+	X(OUT, "out")
+
+enum role_state {
+#define X(code, text) ROLE_##code,
+	ROLE_STATES(X)
+#undef X
+	ROLE_STATE_COUNT
+};
+
+const char *role_state_name(enum role_state state);
+
+/* The hooks that the role core runs, one at a time. */
+#define ROLE_HOOKS(X)      \
+	X(NONE, "")        \
+	X(GAIN, "gain")    \
+	X(LOSE, "lose")    \
+	X(FENCE, "fence")  \
+	X(FOLLOW, "follow")
+
+enum role_hook {
+#define X(code, text) ROLE_HOOK_##code,
+	ROLE_HOOKS(X)
+#undef X
+	ROLE_HOOK_COUNT
+};
+
+const char *role_hook_name(enum role_hook hook);
+
+struct role_config {
+	bool candidate; /* false: follows, never leads */
+	bool has[ROLE_HOOK_COUNT];
+	int64_t gain_ns;    /* limit of the gain hook */
+	int64_t handoff_ns; /* limit of the lose hook in a planned demotion, and at start */
+	int64_t follow_ns;  /* limit of the follow hook; 0: none */
+	int64_t backoff_ns, backoff_max_ns;
+	struct tenure_budget budget; /* lose_ns and fence_ns are their limits in a forced demotion */
+};
+
+enum role_event_type {
+	ROLE_EV_BEGIN,     /* start; u.skip_lose when the service's state is already known */
+	ROLE_EV_TIMER,
+	ROLE_EV_LEAD,      /* the elector: in office */
+	ROLE_EV_LEASE,     /* the elector: the lease now runs from start for T */
+	ROLE_EV_LOST,      /* the elector: the term of `token` is over */
+	ROLE_EV_LEAVE,     /* planned: leave the office of `token` (0: whichever), `reason` */
+	ROLE_EV_LEFT,      /* the elector: no candidate of ours is in the queue any more */
+	ROLE_EV_LEADER,    /* the elector: who leads now */
+	ROLE_EV_HOOK_DONE, /* a hook's process has been reaped */
+	ROLE_EV_STOP,      /* leave office and stop; `force`: by the schedule, not at leisure */
+};
+
+struct role_event {
+	enum role_event_type type;
+	int64_t now_ns;
+	union {
+		bool skip_lose;
+		struct {
+			int64_t token;
+			enum tenure_reason reason;
+			int64_t lease_start_ns, lease_timeout_ns;
+		} lead;
+		struct {
+			int64_t start_ns, timeout_ns; /* of the session: T */
+		} lease;
+		struct {
+			int64_t token;
+			enum tenure_reason reason;
+		} end; /* LOST, LEAVE */
+		struct {
+			int64_t token; /* of the incumbent; 0: nobody is or has been */
+			bool active;   /* its gain hook has succeeded and it has not left */
+			bool gone;     /* it has left, or its candidate is gone */
+			bool self;     /* it is this member */
+		} leader;
+		struct {
+			uint32_t run; /* as in ROLE_DO_RUN */
+			bool ok;
+			bool not_now; /* gain: exit status 75 */
+		} hook;
+		bool force;
+	} u;
+};
+
+enum role_action_type {
+	ROLE_DO_RUN,     /* start `hook`; it is told `limit_ns`; ends with ROLE_EV_HOOK_DONE of `run` */
+	ROLE_DO_TERM,    /* SIGTERM to the group of the running hook */
+	ROLE_DO_KILL,    /* SIGKILL to the group of the running hook (and whatever else the election runs) */
+	ROLE_DO_STAND,   /* to the elector: be a candidate */
+	ROLE_DO_RETIRE,  /* to the elector: leave the queue; answered by LEFT */
+	ROLE_DO_CONFIRM, /* to the elector: gain has succeeded, `token` is active */
+	ROLE_DO_GIVE_UP, /* to the elector: the service of `token` is out of office; answered by LEFT */
+	ROLE_DO_CHANGED, /* the state changed: log, notify, mirror */
+};
+
+struct role_action {
+	enum role_action_type type;
+	enum role_hook hook;
+	uint32_t run;
+	int64_t limit_ns; /* RUN: 0: none */
+	int64_t token;    /* RUN, CONFIRM, GIVE_UP: of the term concerned */
+	enum tenure_reason reason; /* RUN, CHANGED */
+	bool planned;     /* RUN */
+	enum role_state state, old_state; /* CHANGED; RUN: as they are */
+};
+
+enum { ROLE_ACTIONS_MAX = 32 };
+
+/* What to do, in this order. */
+struct role_update {
+	unsigned count;
+	struct role_action actions[ROLE_ACTIONS_MAX];
+};
+
+struct role {
+	struct role_config config;
+	enum role_state state;
+	enum tenure_reason reason;   /* of the last change of state */
+	uint32_t transitions;        /* changes of state */
+
+	/* The term in office. */
+	int64_t token;               /* 0: none */
+	int64_t spent;               /* highest token whose demotion has begun, or that was refused */
+	int64_t timeout_ns;          /* T */
+	int64_t lease_start_ns;
+	int64_t active_since_ns;
+	enum tenure_reason leave_reason; /* of the demotion under way */
+	bool planned;                /* it is not forced by the schedule */
+	bool lose_tried;             /* its lose hook has been started */
+	bool not_now;                /* gain ended with 75: no doubling of the back-off */
+
+	/* The hook that runs. */
+	enum role_hook hook;
+	uint32_t run;                /* number of its run */
+	int64_t hook_started_ns;
+	int64_t hook_limit_ns;       /* from its start; 0: none */
+	int64_t term_sent_ns;        /* 0: not yet */
+	bool kill_sent;
+
+	/* Whom to follow. */
+	bool leader_known;
+	int64_t leader_token;        /* newest incumbent heard of; 0: nobody */
+	bool leader_active, leader_gone, leader_self;
+	int64_t followed;            /* token of the leader that follow succeeded with; 0: nobody; -1: not yet */
+	int64_t following;           /* the same of the run under way */
+
+	bool established;            /* the startup lose hook has succeeded, or was not needed */
+	bool standing;               /* the elector was told to stand */
+	int64_t leave_by_ns;         /* RETIRE or GIVE_UP sent and LEFT not back: how long a stop waits; 0: none */
+	bool stopping, forced;
+	bool recovered;              /* lose was tried again in PANIC because of a stop */
+	int64_t retry_at_ns;         /* back-off: nothing before; 0: none */
+	unsigned failures;           /* in a row */
+};
+
+void role_init(struct role *r, const struct role_config *config);
+
+void role_step(struct role *r, const struct role_event *event, struct role_update *update);
+
+/* When ROLE_EV_TIMER is due; INT64_MAX: never. */
+int64_t role_deadline(const struct role *r);
+
+/* End of the lease in office, 0 when there is none. */
+int64_t role_lease_deadline(const struct role *r);
+
+/* Whether a service of this election may be in office (PROMOTING to PANIC). */
+bool role_in_office(const struct role *r);
+
+/* Whether a role that was told to stop has done all it could; it may have ended in PANIC. */
+bool role_stopped(const struct role *r);
+
+#endif
