@@ -47,6 +47,8 @@ struct tenure_queue_view {
 	char leftover[TENURE_CANDIDATE_SIZE];      /* another znode of the same agent (first half of the guid) */
 	char stranger[TENURE_CANDIDATE_SIZE];      /* one of the ignored names, cut to fit, for the log */
 	char foreign[TENURE_CANDIDATE_SIZE];       /* one that is queueing but not of our shape */
+	bool doubtful;                             /* by tenure_queue_settle: is `predecessor` before us? */
+	bool first_doubtful;                       /* by tenure_queue_settle: is `first` the head? */
 };
 
 /*
@@ -56,5 +58,18 @@ struct tenure_queue_view {
  */
 TENURE_API void tenure_queue_scan(const char *const *names, size_t n, const char *own_guid, uint64_t agent,
 				  struct tenure_queue_view *out);
+
+/*
+ * The server's counter ends at 2^31 - 1: from then on it hands the same number out over and over,
+ * now and then one just past the wrap between (ZooKeeper 3.8.0), and only the czxid tells who came
+ * first. Goes through the same listing again and puts *VIEW right as far as it can: while there are
+ * candidates whose order to ours is open, `predecessor` is one of them, `doubtful` is set, and
+ * `position` counts all of them as ahead. The caller compares its czxid with the own one. If the other came
+ * first, it is waited for; if not, its name becomes BEHIND ("" at the beginning) and the listing is read
+ * again: up to BEHIND, in the order of strcmp, all such candidates are known to have come later, and
+ * whoever joins from now on does so anyway.
+ */
+TENURE_API void tenure_queue_settle(const char *const *names, size_t n, const char *behind,
+				    struct tenure_queue_view *view);
 
 #endif

@@ -1,0 +1,512 @@
+/* The records in the znodes: JSON, hostile until proven otherwise. */
+#include "tenure/record.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { RECORD_VERSION = 1, TOKEN_SIZE = 24 };
+
+/* Length of the well-formed UTF-8 sequence at S, LEFT bytes before the end; 0 when there is none. */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+	/* The second byte's range is narrower where a wider one would allow overlong forms or surrogates. */
+	unsigned char low = 0x80, high = 0xbf;
+	size_t length;
+
+	if (left == 0)
+		return 0;
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (left < length || s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		if (s[i] < 0x80 || s[i] > 0xbf)
+			return 0;
+	}
+	return length;
+}
+
+/* Copies TEXT to BUF, cut between characters to fit, with '?' for control characters and bad UTF-8. */
+static void clean_text(const char *text, char *buf, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t left = strlen(text), used = 0;
+
+	assert(size > 0);
+	while (left > 0) {
+		size_t length = utf8_length(s, left);
+		size_t taken = length ? length : 1;
+		bool control = s[0] < 0x20 || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+		bool bad = length == 0 || control;
+
+		if (used + (bad ? 1 : taken) >= size)
+			break;
+		if (bad) {
+			buf[used++] = '?';
+		} else {
+			memcpy(buf + used, s, taken);
+			used += taken;
+		}
+		s += taken;
+		left -= taken;
+	}
+	buf[used] = '\0';
+}
+
+/*
+ * Whether the parser failed for want of memory. Mostly it then says nothing at all; but for a string
+ * it claims that a token is wrong where it has just read a whole string, which would have been right.
+ * To take that for a bad record would be to replace a good one.
+ */
+static bool without_memory(const json_error_t *error, const char *text)
+{
+	static const char value[] = "invalid token", key[] = "string or '}' expected";
+
+	if (error->text[0] == '\0' || json_error_code(error) == json_error_out_of_memory)
+		return true;
+	return (strncmp(error->text, value, strlen(value)) == 0 ||
+		strncmp(error->text, key, strlen(key)) == 0) &&
+	       error->position > 0 && text[error->position - 1] == '"';
+}
+
+/*
+ * Parses an object of our version. Bytes that are no UTF-8 are replaced first: the parser would
+ * refuse the whole record for one bad name. Returns 0, -EBADMSG or -ENOMEM.
+ */
+static int parse(const char *bytes, size_t size, json_t **out)
+{
+	json_error_t error = {.line = 0};
+	json_t *root, *version;
+	char *copy;
+	int r = 0;
+
+	if (size == 0 || size > TENURE_RECORD_MAX)
+		return -EBADMSG;
+	copy = malloc(size);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, bytes, size);
+	for (size_t i = 0, length; i < size; i += length ? length : 1) {
+		length = utf8_length((const unsigned char *)copy + i, size - i);
+		if (length == 0)
+			copy[i] = '?';
+	}
+	root = json_loadb(copy, size, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		r = without_memory(&error, copy) ? -ENOMEM : -EBADMSG;
+	free(copy);
+	if (r < 0)
+		return r;
+
+	version = json_object_get(root, "version");
+	if (!json_is_integer(version) || json_integer_value(version) != RECORD_VERSION) {
+		json_decref(root);
+		return -EBADMSG;
+	}
+	*out = root;
+	return 0;
+}
+
+/*
+ * The getters leave *OUT alone and return true when the field is missing, and return false when it
+ * is of another type or out of range.
+ */
+static bool get_text(const json_t *object, const char *key, char *out, size_t size)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!value)
+		return true;
+	if (!json_is_string(value))
+		return false;
+	clean_text(json_string_value(value), out, size);
+	return true;
+}
+
+static bool get_bool(const json_t *object, const char *key, bool *out)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!value)
+		return true;
+	if (!json_is_boolean(value))
+		return false;
+	*out = json_is_true(value);
+	return true;
+}
+
+static bool get_count(const json_t *object, const char *key, int64_t *out)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!value)
+		return true;
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return false;
+	*out = json_integer_value(value);
+	return true;
+}
+
+/* A token is a string of digits without leading zeros; "" stands for none. */
+static bool get_token(const json_t *object, const char *key, int64_t *out)
+{
+	const json_t *value = json_object_get(object, key);
+	int64_t token = 0;
+
+	if (!value)
+		return true;
+	if (!json_is_string(value))
+		return false;
+	for (const char *s = json_string_value(value); *s; s++) {
+		int digit = *s - '0';
+
+		if (digit < 0 || digit > 9 || (digit == 0 && token == 0))
+			return false;
+		if (token > (INT64_MAX - digit) / 10)
+			return false;
+		token = token * 10 + digit;
+	}
+	*out = token;
+	return true;
+}
+
+static void token_text(int64_t token, char out[TOKEN_SIZE])
+{
+	if (token == 0)
+		out[0] = '\0';
+	else
+		snprintf(out, TOKEN_SIZE, "%" PRId64, token);
+}
+
+static enum tenure_clean read_clean(const json_t *value)
+{
+	if (!value || json_is_false(value))
+		return TENURE_CLEAN_NO;
+	if (json_is_true(value))
+		return TENURE_CLEAN_YES;
+	if (json_is_string(value) && strcmp(json_string_value(value), "fenced") == 0)
+		return TENURE_CLEAN_FENCED;
+	return TENURE_CLEAN_UNKNOWN;
+}
+
+static bool read_incumbent(const json_t *root, struct tenure_incumbent *out)
+{
+	const json_t *object = json_object_get(root, "incumbent");
+	struct tenure_incumbent incumbent = {.phase = TENURE_PHASE_NONE};
+	char phase[16] = "";
+
+	if (!object || json_is_null(object))
+		return true;
+	if (!json_is_object(object) ||
+	    !get_text(object, "member", incumbent.member, sizeof(incumbent.member)) ||
+	    !get_text(object, "address", incumbent.address, sizeof(incumbent.address)) ||
+	    !get_token(object, "token", &incumbent.token) ||
+	    !get_text(object, "phase", phase, sizeof(phase)) ||
+	    !get_text(object, "since", incumbent.since, sizeof(incumbent.since)))
+		return false;
+	if (incumbent.member[0] == '\0' && incumbent.token == 0)
+		return true;
+	if (incumbent.member[0] == '\0' || incumbent.token == 0)
+		return false;
+	if (strcmp(phase, "promoting") == 0)
+		incumbent.phase = TENURE_PHASE_PROMOTING;
+	else if (strcmp(phase, "active") == 0)
+		incumbent.phase = TENURE_PHASE_ACTIVE;
+	incumbent.clean = read_clean(json_object_get(object, "clean"));
+	*out = incumbent;
+	return true;
+}
+
+/* A list that is too long is cut: to leave members out is safe, to let everybody lead is not. */
+static bool read_eligible(const json_t *root, struct tenure_election_record *out)
+{
+	const json_t *list = json_object_get(root, "eligible");
+	size_t n = json_array_size(list);
+
+	if (list && !json_is_array(list))
+		return false;
+	for (size_t i = 0; i < n && i < TENURE_ELIGIBLE_MAX; i++) {
+		const json_t *name = json_array_get(list, i);
+
+		if (!json_is_string(name))
+			return false;
+		clean_text(json_string_value(name), out->eligible[i], sizeof(out->eligible[i]));
+		out->eligible_count++;
+	}
+	return true;
+}
+
+/* The history decides nothing, so terms that cannot be read are passed over. */
+static void read_history(const json_t *root, struct tenure_election_record *out)
+{
+	const json_t *list = json_object_get(root, "history");
+	size_t n = json_array_size(list);
+
+	for (size_t i = n > TENURE_HISTORY_MAX ? n - TENURE_HISTORY_MAX : 0; i < n; i++) {
+		const json_t *object = json_array_get(list, i);
+		struct tenure_term term = {.token = 0};
+
+		if (json_is_object(object) && get_text(object, "member", term.member, sizeof(term.member)) &&
+		    get_token(object, "token", &term.token) &&
+		    get_text(object, "reason", term.reason, sizeof(term.reason)) &&
+		    get_text(object, "at", term.at, sizeof(term.at)))
+			out->history[out->history_count++] = term;
+	}
+}
+
+/* The record of an election that nobody has led: there is nobody who could still be in office. */
+static void empty_record(struct tenure_election_record *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->incumbent.clean = TENURE_CLEAN_YES;
+}
+
+static int parse_election(const char *bytes, size_t size, json_t **root, struct tenure_election_record *out)
+{
+	int r = parse(bytes, size, root);
+
+	empty_record(out);
+	if (r < 0)
+		goto bad;
+	r = -EBADMSG;
+	if (!get_bool(*root, "paused", &out->paused) ||
+	    !get_text(*root, "successor", out->successor, sizeof(out->successor)) ||
+	    !read_eligible(*root, out) || !get_count(*root, "transitions", &out->transitions) ||
+	    !get_token(*root, "held", &out->held) || !get_count(*root, "request", &out->request) ||
+	    !read_incumbent(*root, &out->incumbent))
+		goto bad_field;
+	read_history(*root, out);
+	return 0;
+
+bad_field:
+	json_decref(*root);
+bad:
+	empty_record(out);
+	out->incumbent.clean = TENURE_CLEAN_UNKNOWN;
+	return r;
+}
+
+int tenure_election_decode(const char *bytes, size_t size, struct tenure_election_record *out)
+{
+	json_t *root;
+	int r;
+
+	if (size == 0) {
+		empty_record(out);
+		return -ENODATA;
+	}
+	r = parse_election(bytes, size, &root, out);
+	if (r == 0)
+		json_decref(root);
+	return r;
+}
+
+bool tenure_election_eligible(const struct tenure_election_record *r, const char *member)
+{
+	for (size_t i = 0; i < r->eligible_count; i++) {
+		if (strcmp(r->eligible[i], member) == 0)
+			return true;
+	}
+	return r->eligible_count == 0;
+}
+
+/* Text of our own as a JSON string, or NULL when there is no memory. */
+static json_t *text_value(const char *text)
+{
+	char clean[TENURE_ADDRESS_SIZE];
+
+	clean_text(text ? text : "", clean, sizeof(clean));
+	return json_string(clean);
+}
+
+/* Takes over OBJECT. Returns 0 and text the caller frees, -ENOMEM or -EMSGSIZE. */
+static int dump(json_t *object, char **out, size_t *out_size)
+{
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	size_t size = text ? strlen(text) : 0;
+
+	json_decref(object);
+	if (!text)
+		return -ENOMEM;
+	if (size > TENURE_RECORD_MAX) {
+		free(text);
+		return -EMSGSIZE;
+	}
+	*out = text;
+	*out_size = size;
+	return 0;
+}
+
+static int add_history(json_t *root, const struct tenure_edit *edit, const char *token)
+{
+	json_t *list = json_object_get(root, "history");
+
+	if (!json_is_array(list)) {
+		list = json_array();
+		if (json_object_set_new(root, "history", list) < 0)
+			return -ENOMEM;
+	}
+	if (json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:o}", "member", text_value(edit->member),
+						  "token", token, "reason", text_value(edit->reason), "at",
+						  text_value(edit->at))) < 0)
+		return -ENOMEM;
+	while (json_array_size(list) > TENURE_HISTORY_MAX)
+		json_array_remove(list, 0);
+	return 0;
+}
+
+static int take(json_t *root, const struct tenure_edit *edit, int64_t transitions)
+{
+	char token[TOKEN_SIZE];
+
+	token_text(edit->token, token);
+	if (transitions < INT64_MAX)
+		transitions++;
+	if (json_object_set_new(root, "transitions", json_integer(transitions)) < 0 ||
+	    json_object_set_new(root, "successor", json_string("")) < 0 ||
+	    json_object_set_new(root, "incumbent",
+				json_pack("{s:o,s:o,s:s,s:s,s:b,s:o}", "member", text_value(edit->member),
+					  "address", text_value(edit->address), "token", token, "phase",
+					  "promoting", "clean", 0, "since", text_value(edit->at))) < 0)
+		return -ENOMEM;
+	return add_history(root, edit, token);
+}
+
+static json_t *new_record(void)
+{
+	return json_pack("{s:i,s:b,s:s,s:[],s:i,s:s,s:i}", "version", RECORD_VERSION, "paused", 0,
+			 "successor", "", "eligible", "transitions", 0, "held", "", "request", 0);
+}
+
+int tenure_election_edit(const char *bytes, size_t size, const struct tenure_edit *edit, char **out,
+			 size_t *out_size)
+{
+	struct tenure_election_record record;
+	json_t *root = NULL;
+	int r = parse_election(bytes, size, &root, &record);
+
+	assert(edit->token > 0);
+	if (r == -EBADMSG && edit->kind == TENURE_EDIT_TAKE) {
+		root = new_record();
+		r = root ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+
+	if (edit->kind == TENURE_EDIT_TAKE) {
+		r = take(root, edit, record.transitions);
+	} else if (record.incumbent.token != edit->token) {
+		r = -ESTALE;
+	} else {
+		json_t *incumbent = json_object_get(root, "incumbent");
+		bool active = edit->kind == TENURE_EDIT_ACTIVE;
+
+		if (json_object_set_new(incumbent, active ? "phase" : "clean",
+					active ? json_string("active") : json_true()) < 0)
+			r = -ENOMEM;
+	}
+	if (r < 0) {
+		json_decref(root);
+		return r;
+	}
+	return dump(root, out, out_size);
+}
+
+int tenure_member_encode(const struct tenure_member_record *r, char **out, size_t *out_size)
+{
+	char token[TOKEN_SIZE];
+
+	token_text(r->demoted_token, token);
+	return dump(json_pack("{s:i,s:o,s:o,s:o,s:i,s:o,s:o,s:s,s:I,s:o,s:I}", "version", RECORD_VERSION,
+			      "member", text_value(r->member), "address", text_value(r->address), "host",
+			      text_value(r->host), "pid", r->pid, "boot_id", text_value(r->boot_id), "state",
+			      text_value(r->state), "demoted_token", token, "ready_for",
+			      (json_int_t)r->ready_for, "score",
+			      r->has_score ? json_integer(r->score) : json_null(), "score_seq",
+			      (json_int_t)r->score_seq),
+		    out, out_size);
+}
+
+static bool read_score(const json_t *root, struct tenure_member_record *out)
+{
+	const json_t *score = json_object_get(root, "score");
+
+	if (!score || json_is_null(score))
+		return true;
+	if (!json_is_integer(score))
+		return false;
+	out->has_score = true;
+	out->score = json_integer_value(score);
+	return true;
+}
+
+int tenure_member_decode(const char *bytes, size_t size, struct tenure_member_record *out)
+{
+	struct tenure_member_record record = {.pid = 0};
+	int64_t pid = 0;
+	json_t *root;
+	int r = parse(bytes, size, &root);
+
+	if (r < 0)
+		return r;
+	if (get_text(root, "member", record.member, sizeof(record.member)) && record.member[0] &&
+	    get_text(root, "address", record.address, sizeof(record.address)) &&
+	    get_text(root, "host", record.host, sizeof(record.host)) && get_count(root, "pid", &pid) &&
+	    pid <= INT_MAX && get_text(root, "boot_id", record.boot_id, sizeof(record.boot_id)) &&
+	    get_text(root, "state", record.state, sizeof(record.state)) &&
+	    get_token(root, "demoted_token", &record.demoted_token) &&
+	    get_count(root, "ready_for", &record.ready_for) && read_score(root, &record) &&
+	    get_count(root, "score_seq", &record.score_seq)) {
+		record.pid = (int)pid;
+		*out = record;
+	} else {
+		r = -EBADMSG;
+	}
+	json_decref(root);
+	return r;
+}
+
+int tenure_candidate_encode(const char *member, const char *address, char **out, size_t *out_size)
+{
+	return dump(json_pack("{s:i,s:o,s:o}", "version", RECORD_VERSION, "member", text_value(member),
+			      "address", text_value(address)),
+		    out, out_size);
+}
+
+int tenure_candidate_decode(const char *bytes, size_t size, char member[TENURE_MEMBER_SIZE],
+			    char address[TENURE_ADDRESS_SIZE])
+{
+	char found_member[TENURE_MEMBER_SIZE] = "", found_address[TENURE_ADDRESS_SIZE] = "";
+	json_t *root;
+	int r = parse(bytes, size, &root);
+
+	if (r < 0)
+		return r;
+	if (get_text(root, "member", found_member, sizeof(found_member)) && found_member[0] &&
+	    get_text(root, "address", found_address, sizeof(found_address))) {
+		memcpy(member, found_member, sizeof(found_member));
+		memcpy(address, found_address, sizeof(found_address));
+	} else {
+		r = -EBADMSG;
+	}
+	json_decref(root);
+	return r;
+}
