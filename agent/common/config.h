@@ -16,12 +16,12 @@
 #include "tenure/limits.h"
 
 enum {
-	CONFIG_FILE_MAX = 1 << 20,  /* bytes */
+	CONFIG_FILE_MAX = 1 << 20, /* bytes */
 	CONFIG_ELECTIONS_MAX = 1024,
 	CONFIG_OVERRIDES_MAX = 64,
-	CONFIG_WORDS_MAX = 64,      /* words of a command */
-	CONFIG_AUTH_MAX = 8,        /* credentials in the auth file */
-	CONFIG_AUTH_FILE_MAX = 1 << 16,
+	CONFIG_WORDS_MAX = 64, /* words of a command */
+	CONFIG_AUTH_MAX = 8,   /* credentials in the auth file */
+	CONFIG_AUTH_FILE_MAX = 16384,
 };
 
 /* A command line: words, NULL-terminated; words == NULL when not configured. */
@@ -33,7 +33,7 @@ struct config_command {
 struct config_hook {
 	struct config_command command;
 	int64_t timeout_ns; /* 0: no limit */
-	unsigned line;      /* where it stands in the file, for messages */
+	unsigned line;	    /* where it stands in the file, for messages */
 };
 
 enum config_acl { CONFIG_ACL_OPEN, CONFIG_ACL_CREATOR, CONFIG_ACL_PRIVATE };
@@ -87,12 +87,13 @@ struct config {
 		int64_t heartbeat_ns; /* 0: T/20 */
 		int64_t ping_slack_ns;
 		int64_t touch_lag_ns; /* tick_time/2 + ping_slack */
-		char *auth_file; /* "": none */
+		char *auth_file;      /* "": none */
 		uint64_t auth_digest; /* of its contents, to notice a change; 0 without check_files */
 		enum config_acl acl;
 	} zookeeper;
 	struct {
 		char *socket;
+		char *group_name, *admin_group_name; /* as written */
 		gid_t group, admin_group;
 		bool has_group; /* false: the default group does not exist: only root and the agent's user */
 	} control;
@@ -120,7 +121,7 @@ struct config_options {
 	const char *file; /* for messages */
 	const char *const *overrides;
 	size_t override_count;
-	bool check_files; /* look at hook files, the auth file and users (not in the elector, which need not see them) */
+	bool check_files; /* look at hook files, the auth file and users: not in the elector */
 };
 
 /*
@@ -152,13 +153,13 @@ struct config_auth {
 int config_auth_read(const char *file, struct config_errors *errors, struct config_auth list[CONFIG_AUTH_MAX],
 		     size_t *count, uint64_t *digest);
 
-/* Wipes and frees the credentials. */
-void config_auth_free(struct config_auth list[CONFIG_AUTH_MAX], size_t count);
+/* Wipes and frees COUNT credentials; the list itself is the caller's. */
+void config_auth_free(struct config_auth *list, size_t count);
 
 /* The schedule in words, as `tenured -t` prints it: one paragraph per election. */
 void config_explain(const struct config *config, FILE *stream);
 
-/* Whether a running session may be kept across the change (same servers' chroot, T, credentials, acl, member). */
+/* Whether a running session may be kept across the change: same chroot, T, credentials, acl and member. */
 bool config_same_session(const struct config *a, const struct config *b);
 
 /* Whether a term may be kept across the change (same name, path, candidate, user and identity). */

@@ -6,31 +6,31 @@
 
 enum {
 	CONFIG_RULES_MAX = 96,
-	CONFIG_REPORT_MAX = 200,  /* errors said in one run */
-	CONFIG_DEPTH_MAX = 16,    /* braces within braces */
-	CONFIG_TOKEN_MAX = 4096,  /* bytes of a word or of a quoted text */
+	CONFIG_REPORT_MAX = 200, /* errors said in one run */
+	CONFIG_DEPTH_MAX = 16,	 /* braces within braces */
+	CONFIG_TOKEN_MAX = 4096, /* bytes of a word or of a quoted text */
 	CONFIG_WHERE_SIZE = 256,
-	CONFIG_PATH_MAX = 512,    /* bytes of a path, here and in ZooKeeper */
+	CONFIG_PATH_MAX = 512, /* bytes of a path, here and in ZooKeeper */
 	CONFIG_SERVERS_MAX = 64,
 };
 
 /* The table of options (config_table.c). */
 
 enum config_kind {
-	CONFIG_TEXT,    /* printable ASCII without spaces: char * */
-	CONFIG_PATH,    /* absolute and clean: char * */
-	CONFIG_TIME,    /* int64_t, ns */
+	CONFIG_TEXT,	/* printable ASCII without spaces: char * */
+	CONFIG_PATH,	/* absolute and clean: char * */
+	CONFIG_TIME,	/* int64_t, ns */
 	CONFIG_INTEGER, /* int64_t */
-	CONFIG_BOOL,    /* bool */
-	CONFIG_CHOICE,  /* an enum */
+	CONFIG_BOOL,	/* bool */
+	CONFIG_CHOICE,	/* an enum */
 	CONFIG_COMMAND, /* list: struct config_command */
-	CONFIG_ENV,     /* list: env and env_count of struct config_election */
+	CONFIG_ENV,	/* list: env and env_count of struct config_election */
 };
 
 enum {
 	CONFIG_EMPTY_OK = 1 << 0, /* "" is a value */
 	CONFIG_ZERO_OK = 1 << 1,  /* 0 is a value although below the range */
-	CONFIG_LATER = 1 << 2,    /* checked, but not yet supported unless it is the default */
+	CONFIG_LATER = 1 << 2,	  /* checked, but not yet supported unless it is the default */
 };
 
 /* One option. */
@@ -42,7 +42,8 @@ struct config_rule {
 	int64_t min, max;     /* of a time: ms; of a text: bytes */
 	const char *choices;  /* "open|creator|private", in the order of the enum */
 	unsigned flags;
-	size_t offset; /* in struct config_election within elections, else in struct config; SIZE_MAX: kept nowhere */
+	size_t offset; /* in struct config_election within elections, else in struct config; SIZE_MAX: kept
+			  nowhere */
 };
 
 struct config_section {
@@ -79,6 +80,16 @@ unsigned config_section_find(unsigned parent, const char *name);
 
 bool config_rule_is_list(const struct config_rule *rule);
 
+/* What a value is. */
+union config_reading {
+	int64_t number;	  /* time in ns, integer, bool, index of a choice */
+	const char *text; /* borrowed */
+};
+
+/* Reads TEXT as RULE says (config_values.c). Returns 0, or -EINVAL and WHY. */
+int config_read_value(const struct config_rule *rule, const char *text, union config_reading *out, char *why,
+		      size_t size);
+
 /* What is wrong, kept until it can be said in the order of the lines (config_report.c). */
 struct config_report {
 	const char *file;
@@ -95,9 +106,8 @@ struct config_report {
 void config_report_add(struct config_report *r, unsigned line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Of "-o KEY=..." */
-void config_report_override(struct config_report *r, const char *key, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* Of "-o PREFIX NAME=...". */
+void config_report_override(struct config_report *r, const char *prefix, const char *name, const char *text);
 
 /* Forgets what was reported so far: a syntax error makes it guesswork. */
 void config_report_clear(struct config_report *r);
@@ -147,17 +157,18 @@ const char *config_token_text(const struct config_lexer *lexer, const struct con
 /* The scan (config_scan.c). */
 
 struct config_scan {
-	char *text;              /* for libconfuse; what was reported is blanked */
+	char *text;		  /* for libconfuse; what was reported is blanked */
 	unsigned *election_lines; /* of the elections that are left, in their order */
 	size_t elections;
 };
 
 /*
- * Walks the whole text once: braces, quotes, unknown options, duplicates, values where a list or a section should
- * be. Returns 0 with *OUT the caller's to free; -EINVAL after a syntax error, which is then all
- * that is reported; -ENOMEM.
+ * Walks the whole text once: braces, quotes, unknown options, duplicates, values where a list or a section
+ * should be. Returns 0 with *OUT the caller's to free; -EINVAL after a syntax error, which is then all that
+ * is reported; -ENOMEM.
  */
-int config_scan(const unsigned char *text, size_t size, struct config_report *report, struct config_scan *out);
+int config_scan(const unsigned char *text, size_t size, struct config_report *report,
+		struct config_scan *out);
 void config_scan_free(struct config_scan *scan);
 
 /* The parse (config_parse.c) and its checks (config_check.c). */
@@ -167,11 +178,11 @@ struct config_parse {
 	struct config_report *report;
 	struct config *config;
 	bool no_memory;
-	bool bad_times[CONFIG_SECTION_COUNT];       /* a time in that section is wrong: no arithmetic with it */
-	const char *title;                          /* of the election being read */
+	bool bad_times[CONFIG_SECTION_COUNT]; /* a time in that section is wrong: no arithmetic with it */
+	const char *title;		      /* of the election being read */
 	unsigned title_line;
-	unsigned lines[CONFIG_RULES_MAX];           /* of each option as set; 0: default or override */
-	const char *override_keys[CONFIG_RULES_MAX]; /* where an override set it */
+	unsigned lines[CONFIG_RULES_MAX]; /* of each option as set; 0: default or override */
+	bool overridden[CONFIG_RULES_MAX];
 };
 
 /* Reports FORMAT as the fault of option NAME of SECTION, at its line. */
@@ -184,20 +195,27 @@ bool config_is_set(const struct config_parse *p, unsigned section, const char *n
 /* What is wrong with PATH as an absolute path, or NULL. */
 const char *config_path_problem(const char *path);
 
-/* What belongs to no single option: names, servers, files, users, what fits the lease. */
+/* What belongs to no single value (config_check.c). */
 void config_check_top(struct config_parse *p);
 void config_check_election(struct config_parse *p, struct config_election *e);
 void config_check_elections(struct config_parse *p);
 
-/* Files that the agent will run (config_files.c). Reports as the fault of the hook NAME. */
-void config_check_hook(struct config_parse *p, const struct config_election *e, const char *name,
-		       const struct config_command *command);
-
 /* The servers' list, taken apart into the configuration (config_servers.c). */
 void config_check_servers(struct config_parse *p);
 
-/* Fills *USER from the user database. Returns 0, -ENOENT or negative errno. */
+/* Files that the agent reads or runs (config_files.c). A hook's trouble is that of option NAME. */
+void config_check_auth(struct config_parse *p);
+void config_check_hook(struct config_parse *p, const struct config_election *e, const char *name,
+		       const struct config_command *command);
+
+/* Users and groups (config_users.c). The lookups return 0, -ENOENT or negative errno. */
 int config_user_lookup(const char *name, struct config_user *user);
 int config_group_lookup(const char *name, gid_t *gid);
+void config_check_elector_user(struct config_parse *p);
+void config_check_hook_user(struct config_parse *p, struct config_election *e);
+void config_check_groups(struct config_parse *p);
+
+/* NS in seconds for people, as "8.1". */
+const char *config_seconds(int64_t ns, char *buf, size_t size);
 
 #endif

@@ -1,0 +1,118 @@
+/* The configuration in words, and what two of them have in common. */
+#include "common/config_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *config_seconds(int64_t ns, char *buf, size_t size)
+{
+	char text[48];
+	uint64_t ms = (uint64_t)(ns < 0 ? -ns : ns) / (uint64_t)TENURE_NS_PER_MS;
+
+	snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", ms / 1000,
+		 (unsigned)(ms % 1000));
+	/* 8.100 is 8.1, and 20.000 is 20. */
+	size_t length = strlen(text);
+	while (text[length - 1] == '0')
+		length--;
+	text[length - (text[length - 1] == '.')] = '\0';
+	snprintf(buf, size, "%s", text);
+	return buf;
+}
+
+static void explain_point(FILE *stream, int64_t ns, const char *what, int64_t limit_ns)
+{
+	char limit[32];
+
+	fprintf(stream, "  %9.3f s  %s", (double)ns / 1e9, what);
+	if (limit_ns > 0)
+		fprintf(stream, ", at most %s s", config_seconds(limit_ns, limit, sizeof(limit)));
+	fputc('\n', stream);
+}
+
+static void explain_schedule(const struct config *c, const struct config_election *e, FILE *stream)
+{
+	const struct tenure_budget *b = &e->budget;
+	int64_t timeout = c->zookeeper.session_timeout_ns;
+	struct tenure_schedule s = tenure_schedule_for(b, timeout, timeout);
+	char hold[32], whole[32];
+
+	fprintf(stream,
+		"  rides out %s s without ZooKeeper; after a crash a standby takes over within %s s and two "
+		"ticks\n",
+		config_seconds(tenure_budget_hold(b, timeout), hold, sizeof(hold)),
+		config_seconds(timeout, whole, sizeof(whole)));
+	fprintf(stream, "  a lease that is not renewed, from its start:\n");
+	if (e->lose.command.words != NULL)
+		explain_point(stream, s.demote_ns, "the lose hook runs", b->lose_ns);
+	if (e->fence.command.words != NULL)
+		explain_point(stream, s.kill_ns,
+			      "SIGKILL for what is left; if lose has failed, the fence hook runs",
+			      b->fence_ns);
+	else if (e->lose.command.words != NULL)
+		explain_point(stream, s.kill_ns, "SIGKILL for what is left", 0);
+	explain_point(stream, s.out_ns, "out of office", 0);
+	explain_point(stream, s.deadline_ns, "the session may expire: somebody else may lead", 0);
+}
+
+static void explain_election(const struct config *c, const struct config_election *e, FILE *stream)
+{
+	char text[32];
+
+	fprintf(stream, "election \"%s\" at %s%s, member \"%s\"", e->name, c->zookeeper.chroot, e->path,
+		c->member);
+	if (e->user.name != NULL)
+		fprintf(stream, ", hooks as %s", e->user.name);
+	fputc('\n', stream);
+	if (!e->candidate) {
+		fprintf(stream, "  follows, never leads\n");
+		return;
+	}
+	explain_schedule(c, e, stream);
+	if (e->lose.command.words != NULL)
+		fprintf(stream, "  a planned handoff gives the lose hook %s s while the lease is renewed\n",
+			config_seconds(e->handoff_timeout_ns, text, sizeof(text)));
+	if (e->lose.command.words == NULL)
+		fprintf(stream, "  no gain and lose hooks: leadership is only announced\n");
+}
+
+void config_explain(const struct config *c, FILE *stream)
+{
+	struct tenure_budget b = {.heartbeat_ns = c->zookeeper.heartbeat_ns};
+	char timeout[32], heartbeat[32], tick[32];
+
+	fprintf(stream, "ZooKeeper at %s: lease %s s, a heartbeat every %s s, no server's tick above %s s\n",
+		c->zookeeper.servers,
+		config_seconds(c->zookeeper.session_timeout_ns, timeout, sizeof(timeout)),
+		config_seconds(tenure_budget_heartbeat(&b, c->zookeeper.session_timeout_ns), heartbeat,
+			       sizeof(heartbeat)),
+		config_seconds(c->zookeeper.tick_time_ns, tick, sizeof(tick)));
+	for (size_t i = 0; i < c->election_count; i++) {
+		fputc('\n', stream);
+		explain_election(c, &c->elections[i], stream);
+	}
+	if (c->election_count == 0)
+		fprintf(stream, "\nno election is configured\n");
+}
+
+bool config_same_session(const struct config *a, const struct config *b)
+{
+	return strcmp(a->zookeeper.chroot, b->zookeeper.chroot) == 0 && strcmp(a->member, b->member) == 0 &&
+	       a->zookeeper.session_timeout_ns == b->zookeeper.session_timeout_ns &&
+	       a->zookeeper.acl == b->zookeeper.acl &&
+	       strcmp(a->zookeeper.auth_file, b->zookeeper.auth_file) == 0 &&
+	       a->zookeeper.auth_digest == b->zookeeper.auth_digest;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool config_same_election(const struct config_election *a, const struct config_election *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->path, b->path) == 0 &&
+	       a->candidate == b->candidate && strcmp(a->address, b->address) == 0 &&
+	       same_name(a->user.name, b->user.name) && a->user.uid == b->user.uid &&
+	       a->user.gid == b->user.gid;
+}
