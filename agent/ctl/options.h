@@ -1,0 +1,42 @@
+/* The command line of tenurectl, taken apart, and what the configuration adds to it. */
+#ifndef TENURE_CTL_OPTIONS_H
+#define TENURE_CTL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CTL_DEFAULT_CONFIG "/etc/tenure/tenured.conf"
+#define CTL_DEFAULT_SOCKET "/run/tenure/control.sock"
+
+enum {
+	CTL_ARGUMENTS_MAX = 8,
+	CTL_WAIT_MAX_MS = 24 * 3600 * 1000,
+};
+
+/* Strings are borrowed from argv. */
+struct ctl_options {
+	const char *socket; /* -s, or NULL */
+	const char *config; /* -c, or the default file */
+	bool config_given;
+	const char *servers; /* -z, or NULL */
+	bool json, force, help, version;
+	int64_t wait_ms;     /* 0: the command's own */
+	const char *command; /* NULL when none was named */
+	const char *arguments[CTL_ARGUMENTS_MAX];
+	size_t count;
+};
+
+/* Returns 0, or -EINVAL after having said what is wrong. */
+int ctl_options_parse(int argc, char **argv, struct ctl_options *out);
+
+/* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
+int ctl_options_wait(const char *text, int64_t *out_ms);
+
+/*
+ * The control socket to ask, which the caller frees, in *OUT: -s, the configuration's, or the default where
+ * the default file is missing or of no use. Returns EXIT_YES or an exit status after having said why.
+ */
+int ctl_options_socket(const struct ctl_options *options, char **out);
+
+#endif
