@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "core/session.h"
+#include "tenure/limits.h"
 
 struct port;
 
@@ -27,8 +28,8 @@ enum port_result {
 	PORT_BADVERSION,
 	PORT_NOTEMPTY,
 	PORT_NOAUTH,
-	PORT_UNKNOWN, /* connection lost, timed out, handle closing or session over: perhaps done, perhaps not */
-	PORT_REFUSED, /* any other answer of the server or the library; rc says which */
+	PORT_UNKNOWN, /* connection lost, handle given up or session over: perhaps done, perhaps not */
+	PORT_REFUSED, /* any other answer; rc says which. Also a listing above 65536 names: none is cut */
 };
 
 struct port_stat {
@@ -40,10 +41,11 @@ struct port_stat {
 
 enum port_event_type {
 	PORT_EV_CONNECTED,    /* u.connected */
-	PORT_EV_DISCONNECTED,
+	PORT_EV_DISCONNECTED, /* what was outstanding comes back as PORT_UNKNOWN right behind it */
+	/* The handle is of no use any more: as after a disconnection, and no event of it follows. */
 	PORT_EV_EXPIRED,
 	PORT_EV_AUTH_FAILED,
-	PORT_EV_BROKEN,       /* the event queue overflowed, or the server's answer was absurd: give the handle up */
+	PORT_EV_BROKEN,       /* the event queue overflowed, or the server's answer was absurd */
 	PORT_EV_WATCH,        /* u.watch: the watch of this cookie was used up */
 	PORT_EV_REPLY,        /* u.reply */
 };
@@ -62,7 +64,8 @@ struct port_event {
 			bool answered;    /* the server answered, on the present connection */
 			int64_t sent_ns;  /* CLOCK_BOOTTIME before the request was handed over */
 			const struct port_stat *stat; /* or NULL */
-			const char *data; /* get: bytes, not terminated; create: the path with its sequence, terminated */
+			/* get: bytes, cut to TENURE_RECORD_MAX; create: the path as made, terminated */
+			const char *data;
 			size_t size;
 			const char *const *names; /* children */
 			size_t name_count;
@@ -74,7 +77,11 @@ enum port_log_level { PORT_LOG_ERROR, PORT_LOG_WARNING, PORT_LOG_INFO };
 
 struct port_config {
 	unsigned requests_max;   /* outstanding at once; more are refused with -EAGAIN */
-	/* A line the library logged. Called by the owner's thread from port_take; lines beyond a bound are dropped. */
+	/*
+	 * A line the library logged; may be NULL. Called by the owner's thread from port_take; lines beyond
+	 * a bound are dropped. Those of all ports of a process go to the newest one: the library does not
+	 * tell them apart.
+	 */
 	void (*log)(void *context, enum port_log_level level, const char *line);
 	void *context;
 };
@@ -86,16 +93,16 @@ enum port_acl { PORT_ACL_OPEN, PORT_ACL_CREATOR, PORT_ACL_PRIVATE };
 int port_new(const struct port_config *config, struct port **out);
 
 /*
- * Gives up every handle without ending a session and frees the port; waits for closing threads at
- * most WAIT_MS. NULL is fine. Not for a process that wants its session to outlive it: that one
- * calls _exit.
+ * Gives up the handle, which ends its session if it is connected, and frees the port; waits for what is
+ * being closed at most WAIT_MS. NULL is fine. Not for a process that wants its session to outlive it:
+ * that one calls _exit. Not to be called from port_take's callback.
  */
 void port_free(struct port *port, int wait_ms);
 
 /* Readable when port_take has something to hand out. Close-on-exec. */
 int port_fd(const struct port *port);
 
-/* One credential for every handle opened from now on ("digest", "user:password"). Copied. At most 8: -ENOSPC. */
+/* One credential ("digest", "user:password") for handles opened from now on. Copied. At most 8: -ENOSPC. */
 int port_add_auth(struct port *port, const char *scheme, const char *credential, size_t size);
 
 void port_set_acl(struct port *port, enum port_acl acl);
@@ -104,35 +111,48 @@ void port_set_acl(struct port *port, enum port_acl acl);
  * Opens a handle and gives up the present one, if any: its outstanding requests come back as
  * PORT_UNKNOWN, and no event of it follows them. ADDRESSES are COUNT numeric "host:port" (IPv6
  * without brackets: "::1:2181"), tried in random order. CREDENTIALS with id 0 ask for a new session of
- * timeout_ns. Returns 0 or negative errno; on failure there is no handle.
+ * timeout_ns. Returns 0 or negative errno (-EINVAL: an address that is not numeric, more than 63 of
+ * them, a timeout of less than 1 ms or more than a day; -EBUSY: too many handles are still being
+ * closed); on failure there is no handle.
  *
  * Giving a connected handle up ends its session; callers must not do it while a lease rests on it.
  */
 int port_open(struct port *port, const char *const *addresses, size_t count,
 	      const struct session_credentials *credentials);
 
-/* Ends the session, waiting for the server's word at most WAIT_MS. Returns 0, or -ETIMEDOUT. */
+/*
+ * Gives up the handle and ends its session, waiting for the server's word at most WAIT_MS. Returns 0
+ * (also when there is no handle), -ETIMEDOUT, or -ENOTCONN: not connected, so that the session runs
+ * out by itself.
+ */
 int port_close_session(struct port *port, int wait_ms);
 
-/* Numeric address of the connected server in BUF, or -ENOTCONN. Not thread-shared. */
+/* The connected server in BUF, as it was given to port_open. Returns 0, -ENOTCONN or -ENAMETOOLONG. */
 int port_server(struct port *port, char *buf, size_t size);
 
 /*
- * Requests. PATH is absolute (a chroot is the caller's to put before it). COOKIE comes back in the reply, and WATCH_COOKIE, when not 0, in
- * PORT_EV_WATCH once. Each returns 0, or -EAGAIN (too many outstanding), -ENOTCONN (no usable
- * handle), -ENAMETOOLONG, -ENOMEM; then no reply follows. Every accepted request is answered
- * exactly once. `version` -1 is any.
+ * Requests. PATH is absolute (a chroot is the caller's to put before it). COOKIE comes back in the
+ * reply. Each returns 0, or -EAGAIN (too many outstanding, or more than 256 watches), -ENOTCONN (not
+ * connected, as far as the events taken say), -EINVAL (not a path), -ENAMETOOLONG (4096 bytes),
+ * -EMSGSIZE (data above TENURE_RECORD_MAX), -ENOMEM; then no reply follows. Every accepted request is
+ * answered exactly once. One that came back as PORT_UNKNOWN may still be carried out, but only before
+ * any later request of the same handle. `version` -1 is any.
+ *
+ * WATCH_COOKIE, when not 0, comes back in PORT_EV_WATCH once the watch is used up. Watches with the
+ * same cookie, path and kind (data, children) are one watch: armed twice it fires once. A watch
+ * whose request came back as PORT_UNKNOWN may fire all the same.
  */
-int port_create(struct port *p, uint64_t cookie, const char *path, const char *data, size_t size, bool ephemeral,
-		bool sequential);
+int port_create(struct port *p, uint64_t cookie, const char *path, const char *data, size_t size,
+		bool ephemeral, bool sequential);
 int port_delete(struct port *p, uint64_t cookie, const char *path, int32_t version);
 int port_get(struct port *p, uint64_t cookie, const char *path, uint64_t watch_cookie);
-int port_set(struct port *p, uint64_t cookie, const char *path, const char *data, size_t size, int32_t version);
+int port_set(struct port *p, uint64_t cookie, const char *path, const char *data, size_t size,
+	     int32_t version);
 int port_children(struct port *p, uint64_t cookie, const char *path, uint64_t watch_cookie);
 
 /* Hands every event that waits, oldest first, at most BOUND of them, to TAKE. Returns how many. */
-unsigned port_take(struct port *port, unsigned bound, void (*take)(void *context, const struct port_event *event),
-		   void *context);
+unsigned port_take(struct port *port, unsigned bound,
+		   void (*take)(void *context, const struct port_event *event), void *context);
 
 /* Text for a library code, for logs. */
 const char *port_error_text(int rc);
