@@ -23,7 +23,7 @@ uint64_t log_dropped(void);
 
 /*
  * One line: EVENT is a short sentence for people ("took office"); FORMAT adds "key=value key2=value2", in
- * which values with spaces are to be quoted by log_quote. ELECTION may be NULL. In JSON every pair
+ * which values with spaces are to be quoted by log_quote; " " adds none. ELECTION may be NULL. In JSON every pair
  * becomes a member of the object. A line is cut at 4 KiB.
  */
 void log_line(enum log_level level, const char *election, const char *event, const char *format, ...)

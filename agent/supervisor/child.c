@@ -1,0 +1,373 @@
+/* The elector as the supervisor's child. */
+#include "supervisor/child.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "supervisor/clock.h"
+#include "supervisor/surroundings.h"
+
+enum {
+	MESSAGES_IN_A_TURN = 64,
+	LAST_WORDS = 1024, /* messages taken from an elector that has exited */
+	QUEUE_PER_ELECTION = 8,
+	QUEUE_BASE = 64,
+	DEAF_LOOKS = 3,	     /* after this many it counts as hung */
+	ARGUMENTS_FIXED = 5, /* name, --elector, -c, file, NULL */
+};
+
+static const int64_t second_ns = INT64_C(1000000000);
+static const int64_t first_backoff_ns = INT64_C(100000000);
+static const int64_t last_backoff_ns = INT64_C(10000000000);
+static const int64_t settled_ns = INT64_C(60000000000); /* a life this long resets the back-off */
+static const int64_t hello_ns = INT64_C(30000000000);
+static const int64_t look_ns = INT64_C(2000000000);
+static const int64_t closed_ns = INT64_C(5000000000); /* to exit after its end was closed */
+
+void child_init(struct child *child, struct loop *loop, struct state_dir *state_dir,
+		void (*take)(struct child *child, const struct message *m))
+{
+	memset(child, 0, sizeof(*child));
+	child->loop = loop;
+	child->state_dir = state_dir;
+	child->take = take;
+	child->watch.fd = -1;
+	child->start_at_ns = child->kill_at_ns = child->look_at_ns = CLOCK_NEVER;
+	child->backoff_ns = first_backoff_ns;
+}
+
+static void close_socket(struct child *child)
+{
+	if (child->watch.fd >= 0) {
+		loop_remove(child->loop, &child->watch);
+		close(child->watch.fd);
+	}
+	child->watch.fd = -1;
+	child->up = child->want_write = false;
+	child->look_at_ns = CLOCK_NEVER;
+	child->deaf = 0;
+	message_queue_free(child->queue);
+	child->queue = NULL;
+}
+
+static void give_up_on(struct child *child, const char *why)
+{
+	if (child->pid == 0 || child->kill_at_ns == 0)
+		return;
+	log_error(NULL, "killing the elector", "pid=%d why=\"%s\"", (int)child->pid, why);
+	child->kill_at_ns = 0; /* done: no second time */
+	kill(child->pid, SIGKILL);
+}
+
+/* ---- start ---- */
+
+/* A read-only copy of the text in memory, its offset at the start. Returns a descriptor or negative errno. */
+static int seal(const unsigned char *text, size_t size)
+{
+	int fd = memfd_create("tenured.conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t done = 0;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	while (done < size) {
+		ssize_t n = write(fd, text + done, size - done);
+
+		if (n <= 0)
+			goto fail;
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		goto fail;
+	return fd;
+fail:
+	rc = errno == 0 ? -EIO : -errno;
+	close(fd);
+	return rc;
+}
+
+static char **build_arguments(const struct config *config)
+{
+	static char name[] = "tenured", elector[] = "--elector", file[] = "-c", override[] = "-o";
+	char **arguments = calloc(ARGUMENTS_FIXED + 2 * config->override_count, sizeof(*arguments));
+	size_t n = 0;
+
+	if (!arguments)
+		return NULL;
+	arguments[n++] = name;
+	arguments[n++] = elector;
+	arguments[n++] = file;
+	arguments[n++] = config->file;
+	for (size_t i = 0; i < config->override_count; i++) {
+		arguments[n++] = override;
+		arguments[n++] = config->overrides[i];
+	}
+	return arguments;
+}
+
+/* In the child: brings the three descriptors to their places, by way of numbers that are above all three. */
+static int place_descriptors(const int from[3])
+{
+	int lifted[3] = {-1, -1, -1};
+
+	for (int i = 0; i < 3; i++) {
+		if (from[i] < 0)
+			continue;
+		lifted[i] = fcntl(from[i], F_DUPFD_CLOEXEC, ELECTOR_FD_CONTROL + 1);
+		if (lifted[i] < 0)
+			return -errno;
+	}
+	for (int i = 0; i < 3; i++) {
+		if (lifted[i] < 0)
+			close(ELECTOR_FD_SUPERVISOR + i);
+		else if (dup2(lifted[i], ELECTOR_FD_SUPERVISOR + i) < 0)
+			return -errno;
+	}
+	surroundings_close_from(ELECTOR_FD_CONTROL + 1);
+	return 0;
+}
+
+/* In a session of its own, so that a signal from the terminal reaches the supervisor alone. */
+__attribute__((noreturn)) static void run_elector(const int fds[3], char **arguments)
+{
+	setsid();
+	if (place_descriptors(fds) < 0 || surroundings_restore() < 0)
+		_exit(ELECTOR_EXIT_FAILED);
+	execv("/proc/self/exe", arguments);
+	_exit(ELECTOR_EXIT_FAILED);
+}
+
+static int spawn(const struct config *config, int peer, int control_fd, pid_t *pid)
+{
+	char **arguments = build_arguments(config);
+	int text = seal(config->text, config->text_size);
+	int rc = 0;
+
+	if (!arguments || text < 0) {
+		rc = text < 0 ? text : -ENOMEM;
+		goto out;
+	}
+	*pid = fork();
+	if (*pid == 0) {
+		const int fds[3] = {peer, text, control_fd};
+
+		run_elector(fds, arguments);
+	}
+	if (*pid < 0)
+		rc = -errno;
+out:
+	free(arguments);
+	if (text >= 0)
+		close(text);
+	return rc;
+}
+
+static void plan_next(struct child *child, int64_t now_ns)
+{
+	child->start_at_ns = now_ns + child->backoff_ns;
+	child->backoff_ns = child->backoff_ns * 2 < last_backoff_ns ? child->backoff_ns * 2 : last_backoff_ns;
+}
+
+static void flush(struct child *child)
+{
+	int rc = message_queue_flush(child->queue, child->watch.fd);
+
+	if (rc < 0 && rc != -EAGAIN)
+		return; /* It is gone, or going: its exit will tell. */
+	if ((rc == -EAGAIN) == child->want_write)
+		return;
+	child->want_write = rc == -EAGAIN;
+	loop_want_write(child->loop, &child->watch, child->want_write);
+}
+
+static bool take_one(struct child *child)
+{
+	struct message m;
+	int rc = message_receive(child->watch.fd, &m);
+
+	if (rc == -EAGAIN)
+		return false;
+	if (rc <= 0) {
+		/* Its end has closed, so it is ending; or it talks nonsense, and then it must. */
+		if (rc < 0)
+			give_up_on(child, "it sends messages that make no sense");
+		loop_remove(child->loop, &child->watch);
+		if (child->kill_at_ns > 0 && !child->quitting)
+			child->kill_at_ns = clock_earlier(child->kill_at_ns, clock_now_ns() + closed_ns);
+		return false;
+	}
+	if (m.type < MESSAGE_HELLO) {
+		give_up_on(child, "it sends messages that make no sense");
+		return false;
+	}
+	if (m.type == MESSAGE_HELLO) {
+		if (child->up)
+			return true;
+		child->up = true;
+		if (!child->quitting)
+			child->kill_at_ns = CLOCK_NEVER;
+	} else if (!child->up || m.generation != child->generation) {
+		return true;
+	}
+	child->take(child, &m);
+	return true;
+}
+
+static void on_ready(struct watch *watch)
+{
+	struct child *child = watch_owner(watch, struct child, watch);
+
+	if (child->want_write)
+		flush(child);
+	for (int i = 0; i < MESSAGES_IN_A_TURN && child->watch.fd >= 0 && take_one(child); i++)
+		;
+}
+
+void child_start(struct child *child, const struct config *config, int control_fd, int64_t now_ns)
+{
+	int pair[2] = {-1, -1};
+	int rc;
+
+	assert(child->pid == 0);
+	child->start_at_ns = CLOCK_NEVER;
+	child->quitting = false;
+	child->generation++;
+	child->queue = message_queue_new(QUEUE_BASE + QUEUE_PER_ELECTION * (unsigned)config->election_count);
+	rc = child->queue ? 0 : -ENOMEM;
+	if (rc == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		rc = -errno;
+	if (rc < 0)
+		goto fail;
+	child->watch = (struct watch){.fd = pair[0], .ready = on_ready};
+	rc = loop_add(child->loop, &child->watch);
+	if (rc == 0)
+		rc = spawn(config, pair[1], control_fd, &child->pid);
+	close(pair[1]);
+	if (rc < 0)
+		goto fail;
+	child->started_ns = now_ns;
+	child->kill_at_ns = now_ns + hello_ns;
+	child->starts++;
+	state_dir_record_elector(child->state_dir, child->pid);
+	log_info(NULL, "elector started", "pid=%d generation=%u", (int)child->pid, child->generation);
+	return;
+fail:
+	log_error(NULL, "cannot start the elector", "error=\"%s\"", strerror(-rc));
+	child->pid = 0;
+	close_socket(child);
+	plan_next(child, now_ns);
+}
+
+/* ---- messages ---- */
+
+void child_send(struct child *child, struct message *m)
+{
+	if (!child->up)
+		return;
+	m->generation = child->generation;
+	if (message_queue_put(child->queue, m) < 0) {
+		give_up_on(child, "it does not read its messages");
+		return;
+	}
+	flush(child);
+	if (child->look_at_ns == CLOCK_NEVER)
+		child->look_at_ns = clock_now_ns() + look_ns;
+}
+
+/* An elector that hangs leaves its messages unread. */
+static void look(struct child *child, int64_t now_ns)
+{
+	int unread = 0;
+
+	if (ioctl(child->watch.fd, SIOCOUTQ, &unread) < 0 || unread == 0) {
+		child->deaf = 0;
+		child->look_at_ns = CLOCK_NEVER;
+		return;
+	}
+	child->look_at_ns = now_ns + look_ns;
+	if (++child->deaf >= DEAF_LOOKS)
+		give_up_on(child, "it hangs");
+}
+
+/* ---- the end ---- */
+
+void child_quit(struct child *child, bool keep_session, int64_t now_ns, int64_t limit_ns)
+{
+	struct message m = {.type = MESSAGE_QUIT};
+
+	if (child->pid == 0)
+		return;
+	m.u.quit.keep_session = keep_session;
+	child_send(child, &m);
+	child->quitting = true;
+	child->kill_at_ns = clock_earlier(child->kill_at_ns, now_ns + limit_ns);
+}
+
+static void log_end(const struct child *child, int status)
+{
+	if (WIFSIGNALED(status))
+		log_warning(NULL, "elector ended", "pid=%d signal=%d", (int)child->pid, WTERMSIG(status));
+	else if (WEXITSTATUS(status) == ELECTOR_EXIT_OK || WEXITSTATUS(status) == ELECTOR_EXIT_RESTART)
+		log_info(NULL, "elector ended", "pid=%d exit=%d", (int)child->pid, WEXITSTATUS(status));
+	else
+		log_warning(NULL, "elector ended", "pid=%d exit=%d", (int)child->pid, WEXITSTATUS(status));
+}
+
+void child_exited(struct child *child, int64_t now_ns)
+{
+	int status = 0;
+	bool wanted;
+
+	/* What it said last still holds, its session and candidate above all. */
+	for (int i = 0; i < LAST_WORDS && child->up && take_one(child); i++)
+		;
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	log_end(child, status);
+	wanted = WIFEXITED(status) && (WEXITSTATUS(status) == ELECTOR_EXIT_RESTART || child->quitting);
+	if (now_ns - child->started_ns >= settled_ns)
+		child->backoff_ns = first_backoff_ns;
+	child->pid = 0;
+	child->kill_at_ns = CLOCK_NEVER;
+	close_socket(child);
+	state_dir_record_elector(child->state_dir, 0);
+	/* One that asks for a restart as soon as it has begun is held back like a crash. */
+	if (wanted && (child->quitting || now_ns - child->started_ns >= second_ns))
+		child->start_at_ns = now_ns;
+	else
+		plan_next(child, now_ns);
+}
+
+int64_t child_deadline(const struct child *child)
+{
+	int64_t first = clock_earlier(child->start_at_ns, child->look_at_ns);
+
+	return child->kill_at_ns > 0 ? clock_earlier(first, child->kill_at_ns) : first;
+}
+
+void child_timer(struct child *child, int64_t now_ns)
+{
+	if (child->pid == 0)
+		return;
+	if (child->kill_at_ns > 0 && now_ns >= child->kill_at_ns)
+		give_up_on(child, child->up ? "it does not leave" : "it does not begin");
+	if (now_ns >= child->look_at_ns)
+		look(child, now_ns);
+}
+
+void child_close(struct child *child)
+{
+	close_socket(child);
+}

@@ -1,0 +1,84 @@
+/* Whether a hook's file may be run with the agent's rights. */
+#include "supervisor/hook_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool others_write(const struct stat *status, const struct config_user *user)
+{
+	bool own_group = status->st_gid == 0 || (user && user->name && status->st_gid == user->gid);
+
+	return (status->st_mode & S_IWOTH) || ((status->st_mode & S_IWGRP) && !own_group);
+}
+
+static bool is_stranger(const struct stat *status, const struct config_user *user)
+{
+	return status->st_uid != 0 && !(user && user->name && status->st_uid == user->uid);
+}
+
+/*
+ * PART is a beginning of the path. *STICKY: others write to the directory that holds it, but its sticky bit
+ * keeps them from what is not theirs. Becomes the same for PART itself.
+ */
+static int check_part(const char *part, const struct config_user *user, bool *sticky)
+{
+	struct stat target, link;
+
+	if (stat(part, &target) < 0 || lstat(part, &link) < 0)
+		return -errno;
+	if (*sticky && is_stranger(&link, user))
+		return -EPERM;
+	*sticky = others_write(&target, user);
+	if (*sticky && !(S_ISDIR(target.st_mode) && (target.st_mode & S_ISVTX)))
+		return -EPERM;
+	return 0;
+}
+
+/* Checks PATH part by part from the root. PART, PATH_MAX bytes, is left at the culprit. */
+static int check_path(const char *path, const struct config_user *user, char *part)
+{
+	bool sticky = false;
+	size_t end = 0;
+	int rc;
+
+	do {
+		size_t begin = end + strspn(path + end, "/");
+
+		end = end == 0 ? begin : begin + strcspn(path + begin, "/");
+		memcpy(part, path, end);
+		part[end] = '\0';
+		rc = check_part(part, user, &sticky);
+	} while (rc == 0 && path[end] != '\0');
+	return rc;
+}
+
+int hook_file_check(const char *path, const struct config_user *user, char *why, size_t size)
+{
+	char real[PATH_MAX], part[PATH_MAX] = "";
+	int rc = 0;
+
+	if (path[0] != '/' || strlen(path) >= sizeof(part))
+		rc = -EINVAL;
+	else if (!realpath(path, real))
+		rc = -errno;
+	if (rc < 0) {
+		snprintf(why, size, "cannot run %s: %s", path, strerror(-rc));
+		return rc;
+	}
+	if (geteuid() != 0)
+		return 0;
+	rc = check_path(path, user, part);
+	if (rc == 0 && strcmp(real, path) != 0)
+		rc = check_path(real, user, part);
+	if (rc == -EPERM)
+		snprintf(why, size, "%s is not run as root: others can change %s", path, part);
+	else if (rc < 0)
+		snprintf(why, size, "cannot look at %s: %s", part, strerror(-rc));
+	return rc;
+}

@@ -1,0 +1,139 @@
+/* tenured: reads the command line, then hands over to the supervisor or to the elector. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/config.h"
+#include "common/control.h"
+#include "elector/elector_main.h"
+#include "supervisor/supervisor.h"
+
+#define DEFAULT_FILE "/etc/tenure/tenured.conf"
+
+struct command_line {
+	const char *file;
+	const char *overrides[CONFIG_OVERRIDES_MAX];
+	size_t override_count;
+	bool test;
+};
+
+enum { OPTION_ADOPT = 256, OPTION_DEMOTE_STALE };
+
+static const struct option long_options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"option", required_argument, NULL, 'o'},
+	{"test", no_argument, NULL, 't'},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{"adopt", required_argument, NULL, OPTION_ADOPT},
+	{"demote-stale", no_argument, NULL, OPTION_DEMOTE_STALE},
+	{NULL, 0, NULL, 0},
+};
+
+static void print_usage(FILE *stream)
+{
+	fputs("usage: tenured [-c FILE] [-o KEY=VALUE]... [-t] [-V] [-h]\n"
+	      "\n"
+	      "  -c, --config FILE       configuration (default " DEFAULT_FILE ")\n"
+	      "  -o, --option KEY=VALUE  override a setting, such as zookeeper.servers=a:2181\n"
+	      "  -t, --test              check the configuration, print the schedule in words, and exit\n"
+	      "  -V, --version           print the version and exit\n"
+	      "  -h, --help              print this and exit\n"
+	      "\n"
+	      "Stays in the foreground. SIGTERM leaves office and stops, SIGHUP reads the configuration "
+	      "again.\n",
+	      stream);
+}
+
+static int refuse_usage(const char *what)
+{
+	if (what)
+		fprintf(stderr, "tenured: %s\n", what);
+	print_usage(stderr);
+	return EXIT_USAGE;
+}
+
+static int refuse_later(const char *option)
+{
+	fprintf(stderr, "tenured: %s is not yet supported\n", option);
+	return EXIT_USAGE;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int read_arguments(int argc, char **argv, struct command_line *line)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:o:tVh", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			line->file = optarg;
+			break;
+		case 'o':
+			if (line->override_count == CONFIG_OVERRIDES_MAX)
+				return refuse_usage("too many -o");
+			line->overrides[line->override_count++] = optarg;
+			break;
+		case 't':
+			line->test = true;
+			break;
+		case 'V':
+			printf("tenured %s\n", TENURE_VERSION);
+			return EXIT_YES;
+		case 'h':
+			print_usage(stdout);
+			return EXIT_YES;
+		case OPTION_ADOPT:
+			return refuse_later("--adopt");
+		case OPTION_DEMOTE_STALE:
+			return refuse_later("--demote-stale");
+		default:
+			return refuse_usage(NULL);
+		}
+	}
+	return optind < argc ? refuse_usage("unexpected argument") : -1;
+}
+
+static struct config *load(const struct command_line *line)
+{
+	struct config_errors errors = {.stream = stderr};
+	struct config_options options = {
+		.file = line->file,
+		.overrides = line->overrides,
+		.override_count = line->override_count,
+		.check_files = true,
+	};
+	struct config *config = NULL;
+	unsigned char *text = NULL;
+	size_t size = 0;
+
+	if (config_read(line->file, &text, &size, &errors) == 0 &&
+	    config_parse(text, size, &options, &errors, &config) < 0 && errors.count == 0)
+		fprintf(stderr, "%s: cannot be read: no memory\n", line->file);
+	free(text);
+	return config;
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line line = {.file = DEFAULT_FILE};
+	struct config *config;
+	int status;
+
+	if (argc > 1 && strcmp(argv[1], "--elector") == 0)
+		return elector_main(argc, argv);
+	status = read_arguments(argc, argv, &line);
+	if (status >= 0)
+		return status;
+	config = load(&line);
+	if (!config)
+		return EXIT_CONFIGURATION;
+	if (!line.test)
+		return supervisor_run(config);
+	config_explain(config, stdout);
+	config_free(config);
+	return EXIT_YES;
+}

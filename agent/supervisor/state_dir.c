@@ -1,0 +1,203 @@
+/* The directory of the agent's running state. */
+#include "supervisor/state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+enum { ORPHAN_WAIT_MS = 5000, QUOTED_SIZE = 512, TEXT_SIZE = 1024 };
+
+#define ELECTOR_FILE	 "elector"
+#define ELECTOR_FILE_NEW "elector.new"
+
+/* Reads at most SIZE - 1 bytes of a small file. Returns their number or negative errno. */
+static ssize_t read_text(int dir_fd, const char *name, char *text, size_t size)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		n = -errno;
+	text[n > 0 ? n : 0] = '\0';
+	close(fd);
+	return n;
+}
+
+static int say_locked(int lock_fd, const char *path)
+{
+	char quoted[QUOTED_SIZE], text[32] = "";
+	ssize_t n = pread(lock_fd, text, sizeof(text) - 1, 0);
+	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+
+	log_error(NULL, "another agent uses the same state_dir", "state_dir=%s pid=%ld",
+		  log_quote(path, quoted, sizeof(quoted)), pid);
+	return -EBUSY;
+}
+
+static int lock(struct state_dir *dir, const char *path)
+{
+	char text[32];
+	int n;
+
+	dir->lock_fd = openat(dir->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (dir->lock_fd < 0)
+		return -errno;
+	if (flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? say_locked(dir->lock_fd, path) : -errno;
+	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	if (ftruncate(dir->lock_fd, 0) < 0 || pwrite(dir->lock_fd, text, (size_t)n, 0) != n)
+		return -errno;
+	return 0;
+}
+
+int state_dir_open(struct state_dir *dir, const char *path)
+{
+	char quoted[QUOTED_SIZE];
+	bool made;
+	int rc;
+
+	*dir = (struct state_dir){.fd = -1, .lock_fd = -1};
+	made = mkdir(path, 0755) == 0;
+	if (!made && errno != EEXIST) {
+		rc = -errno;
+		goto fail;
+	}
+	dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* The elector's clients must reach the control socket in there, whatever our umask is. */
+	if (dir->fd < 0 || (made && fchmod(dir->fd, 0755) < 0)) {
+		rc = -errno;
+		goto fail;
+	}
+	rc = lock(dir, path);
+	if (rc == 0)
+		return 0;
+fail:
+	if (rc != -EBUSY)
+		log_error(NULL, "cannot use state_dir", "state_dir=%s error=\"%s\"",
+			  log_quote(path, quoted, sizeof(quoted)), strerror(-rc));
+	state_dir_close(dir);
+	return rc;
+}
+
+void state_dir_close(struct state_dir *dir)
+{
+	if (dir->lock_fd >= 0)
+		close(dir->lock_fd);
+	if (dir->fd >= 0)
+		close(dir->fd);
+	*dir = (struct state_dir){.fd = -1, .lock_fd = -1};
+}
+
+/* Start time of PID in clock ticks since boot (field 22 of its stat), or 0 when there is no such process. */
+static unsigned long long start_time(pid_t pid)
+{
+	char name[32], text[TEXT_SIZE];
+	char *field;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	if (read_text(AT_FDCWD, name, text, sizeof(text)) <= 0)
+		return 0;
+	/* The second field, a name in brackets, may contain anything; the third begins after its last
+	 * bracket. */
+	field = strrchr(text, ')');
+	for (int i = 3; field && i <= 22; i++)
+		field = strchr(field + 1, ' ');
+	return field ? strtoull(field + 1, NULL, 10) : 0;
+}
+
+/* Whether PID runs the agent: as its elector, since nobody else has that as the second word. */
+static bool is_elector(pid_t pid)
+{
+	char name[32], text[TEXT_SIZE];
+	ssize_t n;
+	size_t first;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
+	n = read_text(AT_FDCWD, name, text, sizeof(text));
+	if (n <= 0)
+		return false;
+	first = strlen(text) + 1;
+	return first < (size_t)n && strcmp(text + first, "--elector") == 0;
+}
+
+static int kill_and_wait(pid_t pid, unsigned long long started)
+{
+	struct pollfd gone = {.events = POLLIN};
+	int rc = 0;
+
+	gone.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (gone.fd < 0)
+		return errno == ESRCH ? 0 : -errno;
+	/* The descriptor names one process for good: looked at again, it cannot be another one any more. */
+	if (start_time(pid) == started && is_elector(pid)) {
+		log_warning(NULL, "ending the elector of an earlier agent", "pid=%d", (int)pid);
+		if (syscall(SYS_pidfd_send_signal, gone.fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+			rc = -errno;
+		else if (poll(&gone, 1, ORPHAN_WAIT_MS) != 1)
+			rc = -ETIMEDOUT;
+	}
+	close(gone.fd);
+	return rc;
+}
+
+int state_dir_kill_orphan(struct state_dir *dir)
+{
+	char text[64];
+	unsigned long long started;
+	int pid, rc;
+
+	if (read_text(dir->fd, ELECTOR_FILE, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%d %llu", &pid, &started) != 2 || pid <= 1)
+		return 0;
+	rc = kill_and_wait(pid, started);
+	if (rc < 0) {
+		log_error(NULL, "cannot end the elector of an earlier agent", "pid=%d error=\"%s\"", pid,
+			  strerror(-rc));
+		return rc;
+	}
+	unlinkat(dir->fd, ELECTOR_FILE, 0);
+	return 0;
+}
+
+static int write_elector(struct state_dir *dir, pid_t pid)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%d %llu\n", (int)pid, start_time(pid));
+	int fd = openat(dir->fd, ELECTOR_FILE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+			0600);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	errno = EIO;
+	if (write(fd, text, (size_t)n) != n || renameat(dir->fd, ELECTOR_FILE_NEW, dir->fd, ELECTOR_FILE) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+void state_dir_record_elector(struct state_dir *dir, pid_t pid)
+{
+	int rc = 0;
+
+	if (pid != 0)
+		rc = write_elector(dir, pid);
+	else if (unlinkat(dir->fd, ELECTOR_FILE, 0) < 0 && errno != ENOENT)
+		rc = -errno;
+	if (rc < 0)
+		log_warning(NULL, "cannot note the elector in state_dir", "error=\"%s\"", strerror(-rc));
+}

@@ -1,0 +1,516 @@
+/* The supervisor's loop: the clock first, then the dead, then the messages. */
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/control.h"
+#include "common/log.h"
+#include "supervisor/clock.h"
+#include "supervisor/control_socket.h"
+#include "supervisor/surroundings.h"
+
+enum {
+	REAPED_IN_A_TURN = 64,
+	SIGNALS_IN_A_TURN = 16,
+	STATUS_SIZE = 512,
+	EXTEND_SECONDS = 30, /* asked for while stopping, again and again */
+};
+
+static const int64_t finish_limit_ns = INT64_C(5000000000);
+static const int64_t extend_every_ns = INT64_C(10000000000);
+
+/* ---- the elector ---- */
+
+static void send_start(struct supervisor *supervisor)
+{
+	struct message m = {.type = MESSAGE_START};
+
+	m.u.start.agent = supervisor->agent;
+	m.u.start.supervisor_pid = (int32_t)getpid();
+	m.u.start.started_ms = supervisor->started_ms;
+	m.u.start.session = supervisor->session;
+	child_send(&supervisor->child, &m);
+}
+
+/* Whatever an earlier elector knew, or was told while there was none, this one hears now. */
+static void on_hello(struct supervisor *supervisor, int64_t now_ns)
+{
+	struct message go = {.type = MESSAGE_GO};
+
+	send_start(supervisor);
+	for (size_t i = 0; i < supervisor->unit_count && supervisor->session.id != 0; i++)
+		unit_restore(supervisor->units[i]);
+	child_send(&supervisor->child, &go);
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		unit_repeat(supervisor->units[i], now_ns);
+	supervisor->host.changed = true;
+	if (supervisor->child.quitting)
+		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);
+}
+
+static void on_session(struct supervisor *supervisor, const struct session_credentials *session,
+		       int64_t now_ns)
+{
+	int64_t timeout_ns = session->timeout_ns;
+
+	/* A term ends with its session, also when the elector dies before it says so of each election. */
+	for (size_t i = 0; i < supervisor->unit_count && session->id != supervisor->session.id; i++)
+		unit_session_over(supervisor->units[i], now_ns);
+
+	/* T of one session only ever shrinks. */
+	if (session->id != 0 && session->id == supervisor->session.id &&
+	    supervisor->session.timeout_ns < timeout_ns)
+		timeout_ns = supervisor->session.timeout_ns;
+	supervisor->session = *session;
+	supervisor->session.timeout_ns = timeout_ns;
+}
+
+static void on_lease(struct supervisor *supervisor, const struct message *m, int64_t now_ns)
+{
+	int64_t start_ns = m->u.lease.start_ns, timeout_ns = m->u.lease.timeout_ns;
+
+	if (supervisor->session.id == 0 || start_ns > now_ns || timeout_ns > supervisor->session.timeout_ns) {
+		if (supervisor->doubted != supervisor->child.generation)
+			log_error(NULL, "a lease that cannot be true is not believed", " ");
+		supervisor->doubted = supervisor->child.generation;
+		return;
+	}
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		unit_lease(supervisor->units[i], start_ns, timeout_ns, now_ns);
+}
+
+static void on_message(struct child *child, const struct message *m)
+{
+	struct supervisor *supervisor = watch_owner(child, struct supervisor, child);
+	int64_t now_ns = clock_now_ns();
+
+	switch (m->type) {
+	case MESSAGE_HELLO:
+		on_hello(supervisor, now_ns);
+		break;
+	case MESSAGE_SESSION:
+		on_session(supervisor, &m->u.session, now_ns);
+		break;
+	case MESSAGE_LEASE:
+		on_lease(supervisor, m, now_ns);
+		break;
+	default:
+		if (m->election < supervisor->unit_count)
+			unit_message(supervisor->units[m->election], m, supervisor->session.timeout_ns,
+				     now_ns);
+		break;
+	}
+}
+
+static void send_to_elector(struct unit_host *host, struct message *m)
+{
+	child_send(&watch_owner(host, struct supervisor, host)->child, m);
+}
+
+/* ---- what the service manager is told ---- */
+
+static bool is_ready(const struct supervisor *supervisor)
+{
+	if (!supervisor->child.up)
+		return false;
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (supervisor->units[i]->role.state == ROLE_STARTING)
+			return false;
+	}
+	return true;
+}
+
+static void tell_status(struct supervisor *supervisor)
+{
+	char text[STATUS_SIZE] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < supervisor->unit_count && used < sizeof(text); i++) {
+		const struct unit *unit = supervisor->units[i];
+		int n = snprintf(text + used, sizeof(text) - used, "%s%s: %s", i > 0 ? ", " : "",
+				 unit->config->name, role_state_name(unit->role.state));
+
+		if (n < 0)
+			break;
+		used += (size_t)n;
+	}
+	service_manager_tell(&supervisor->manager, "STATUS=%s%s", text,
+			     supervisor->child.up ? "" : " (elector not running)");
+	if (supervisor->ready || supervisor->stop_signals > 0 || !is_ready(supervisor))
+		return;
+	supervisor->ready = true;
+	service_manager_tell(&supervisor->manager, "READY=1");
+	log_info(NULL, "ready", "elections=%zu", supervisor->unit_count);
+}
+
+static void feed_watchdog(struct supervisor *supervisor, int64_t now_ns)
+{
+	struct service_manager *manager = &supervisor->manager;
+
+	if (manager->watchdog_ns > 0 && now_ns >= supervisor->watchdog_at_ns) {
+		service_manager_tell(manager, "WATCHDOG=1");
+		supervisor->watchdog_at_ns = now_ns + manager->watchdog_ns;
+	}
+	if (now_ns >= supervisor->extend_at_ns) {
+		service_manager_tell(manager, "EXTEND_TIMEOUT_USEC=%d000000", EXTEND_SECONDS);
+		supervisor->extend_at_ns = now_ns + extend_every_ns;
+	}
+}
+
+/* ---- stopping ---- */
+
+void supervisor_stop(struct supervisor *supervisor, int64_t now_ns)
+{
+	bool force = supervisor->stop_signals++ > 0;
+
+	log_info(NULL, force ? "stopping by force" : "stopping", " ");
+	if (!force) {
+		service_manager_tell(&supervisor->manager, "STOPPING=1");
+		if (supervisor->manager.fd >= 0)
+			supervisor->extend_at_ns = now_ns;
+		reload_cancel(supervisor);
+	}
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		unit_stop(supervisor->units[i], force, now_ns);
+}
+
+static bool any_panic(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (supervisor->units[i]->role.state == ROLE_PANIC)
+			return true;
+	}
+	return false;
+}
+
+static bool all_stopped(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (!role_stopped(&supervisor->units[i]->role))
+			return false;
+	}
+	return supervisor->reload.phase == RELOAD_IDLE;
+}
+
+static bool notifying(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (notifier_busy(&supervisor->units[i]->notifier))
+			return true;
+	}
+	return false;
+}
+
+/* Every role has stopped: the elector ends the session, and the last notify hooks get a little time. */
+static void advance_stop(struct supervisor *supervisor, int64_t now_ns)
+{
+	if (!supervisor->finishing) {
+		if (!all_stopped(supervisor))
+			return;
+		supervisor->finishing = true;
+		supervisor->finish_by_ns = now_ns + finish_limit_ns;
+		/* In panic a successor would be a second leader: the session must not end before its time. */
+		supervisor->reload.keep_session = any_panic(supervisor);
+		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);
+	}
+	if (supervisor->child.pid == 0)
+		supervisor->child.start_at_ns = CLOCK_NEVER;
+	if ((supervisor->child.pid == 0 && !notifying(supervisor)) || now_ns >= supervisor->finish_by_ns)
+		supervisor->finished = true;
+}
+
+/* ---- the turn ---- */
+
+static void run_timers(struct supervisor *supervisor, int64_t now_ns)
+{
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (unit_deadline(supervisor->units[i]) <= now_ns)
+			unit_timer(supervisor->units[i], now_ns);
+	}
+}
+
+/* Children are looked at before they are reaped, so that a hook's group can still be signalled. */
+static void reap(struct supervisor *supervisor)
+{
+	for (int i = 0; i < REAPED_IN_A_TURN; i++) {
+		siginfo_t info = {.si_pid = 0};
+
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0) {
+			supervisor->unreaped = false;
+			return;
+		}
+		if (info.si_pid == supervisor->child.pid)
+			child_exited(&supervisor->child, clock_now_ns());
+		else if (info.si_pid == supervisor->reload.pid)
+			reload_exited(supervisor, clock_now_ns());
+		else if (!process_table_exited(&supervisor->host.processes, info.si_pid))
+			waitpid(info.si_pid, NULL,
+				0); /* what a hook has left behind, ours as the subreaper */
+		supervisor->host.changed = supervisor->host.changed || supervisor->child.pid == 0;
+	}
+}
+
+static void take_signals(struct supervisor *supervisor)
+{
+	struct signalfd_siginfo taken[SIGNALS_IN_A_TURN];
+	ssize_t n = read(supervisor->signals.fd, taken, sizeof(taken));
+	int64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(taken[0]); i++) {
+		switch (taken[i].ssi_signo) {
+		case SIGCHLD:
+			supervisor->unreaped = true;
+			break;
+		case SIGHUP:
+			if (supervisor->stop_signals == 0)
+				reload_request(supervisor, now_ns);
+			break;
+		default:
+			supervisor_stop(supervisor, now_ns);
+			break;
+		}
+	}
+}
+
+static int64_t next_deadline(const struct supervisor *supervisor)
+{
+	int64_t first =
+		clock_earlier(child_deadline(&supervisor->child), reload_deadline(&supervisor->reload));
+
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		first = clock_earlier(first, unit_deadline(supervisor->units[i]));
+	if (supervisor->manager.watchdog_ns > 0)
+		first = clock_earlier(first, supervisor->watchdog_at_ns);
+	if (supervisor->finishing)
+		first = clock_earlier(first, supervisor->finish_by_ns);
+	return clock_earlier(first, supervisor->extend_at_ns);
+}
+
+static void arm_timer(struct supervisor *supervisor)
+{
+	int64_t at_ns = next_deadline(supervisor);
+	struct itimerspec setting = {0};
+
+	if (at_ns == supervisor->armed_ns)
+		return;
+	supervisor->armed_ns = at_ns;
+	/* Zero would disarm it; what is past fires at once. */
+	if (at_ns < 1)
+		at_ns = 1;
+	if (at_ns != CLOCK_NEVER) {
+		setting.it_value.tv_sec = (time_t)(at_ns / 1000000000);
+		setting.it_value.tv_nsec = (long)(at_ns % 1000000000);
+	}
+	timerfd_settime(supervisor->timer.fd, TFD_TIMER_ABSTIME, &setting, NULL);
+}
+
+static void on_timer(struct watch *watch)
+{
+	struct supervisor *supervisor = watch_owner(watch, struct supervisor, timer);
+	uint64_t times;
+
+	if (read(watch->fd, &times, sizeof(times)) > 0)
+		supervisor->armed_ns = CLOCK_NEVER; /* It has gone off. */
+}
+
+/* The signals are taken in their own place of the turn. */
+static void on_signals(struct watch *watch)
+{
+	(void)watch;
+}
+
+static void look_after_elector(struct supervisor *supervisor, int64_t now_ns)
+{
+	struct child *child = &supervisor->child;
+
+	child_timer(child, now_ns);
+	if (child->pid == 0 && now_ns >= child->start_at_ns && !supervisor->finishing)
+		child_start(child, supervisor->config, supervisor->control_fd, now_ns);
+}
+
+static void turn(struct supervisor *supervisor)
+{
+	int64_t now_ns;
+
+	arm_timer(supervisor);
+	loop_wait(&supervisor->loop, !supervisor->unreaped);
+	/* A supervisor that was paused acts by the clock before it hears what has happened meanwhile. */
+	run_timers(supervisor, clock_now_ns());
+	take_signals(supervisor);
+	if (supervisor->unreaped)
+		reap(supervisor);
+	loop_dispatch(&supervisor->loop);
+
+	now_ns = clock_now_ns();
+	reload_advance(supervisor, now_ns);
+	look_after_elector(supervisor, now_ns);
+	if (supervisor->stop_signals > 0)
+		advance_stop(supervisor, now_ns);
+	if (supervisor->host.changed) {
+		supervisor->host.changed = false;
+		tell_status(supervisor);
+	}
+	feed_watchdog(supervisor, now_ns);
+}
+
+/* ---- beginning and end ---- */
+
+static int open_loop(struct supervisor *supervisor, const sigset_t *signals)
+{
+	int rc = loop_open(&supervisor->loop);
+
+	if (rc < 0)
+		return rc;
+	supervisor->signals.fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	supervisor->signals.ready = on_signals;
+	supervisor->timer.fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	supervisor->timer.ready = on_timer;
+	if (supervisor->signals.fd < 0 || supervisor->timer.fd < 0)
+		return -errno;
+	rc = loop_add(&supervisor->loop, &supervisor->signals);
+	return rc < 0 ? rc : loop_add(&supervisor->loop, &supervisor->timer);
+}
+
+static int set_up_process(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGCHLD);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGHUP);
+	if (sigprocmask(SIG_SETMASK, signals, NULL) < 0)
+		return -errno;
+	/* What a hook leaves behind is reaped by us, also where we are not process 1. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return -errno;
+	return surroundings_init();
+}
+
+static int make_units(struct supervisor *supervisor)
+{
+	size_t n = supervisor->config->election_count;
+
+	supervisor->units = calloc(n + 1, sizeof(struct unit *));
+	if (!supervisor->units)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		supervisor->units[i] =
+			unit_new(&supervisor->host, (uint32_t)i, &supervisor->config->elections[i]);
+		if (!supervisor->units[i])
+			return -ENOMEM;
+		supervisor->unit_count = i + 1;
+	}
+	return 0;
+}
+
+/* Returns 0, or negative errno when the agent cannot run, which has been logged. */
+static int begin(struct supervisor *supervisor)
+{
+	struct config *config = supervisor->config;
+	sigset_t signals;
+	int rc = set_up_process(&signals);
+
+	log_open("supervisor", config->log.level, config->log.format, config->log.target);
+	service_manager_init(&supervisor->manager);
+	if (rc == 0)
+		rc = open_loop(supervisor, &signals);
+	if (rc == 0 && getrandom(&supervisor->agent, sizeof(supervisor->agent), 0) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = make_units(supervisor);
+	if (rc < 0) {
+		log_error(NULL, "the agent cannot start", "error=\"%s\"", strerror(-rc));
+		return rc;
+	}
+	rc = state_dir_open(&supervisor->state_dir, config->state_dir);
+	if (rc == 0)
+		rc = state_dir_kill_orphan(&supervisor->state_dir);
+	if (rc == 0 && config->control.socket[0] != '\0') {
+		supervisor->control_fd = control_socket_open(
+			config->control.socket, config->control.has_group, config->control.group);
+		rc = supervisor->control_fd < 0 ? supervisor->control_fd : 0;
+	}
+	return rc;
+}
+
+static void end(struct supervisor *supervisor)
+{
+	if (supervisor->child.pid != 0)
+		kill(supervisor->child.pid, SIGKILL);
+	child_close(&supervisor->child);
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		unit_free(supervisor->units[i]);
+	free(supervisor->units);
+	control_socket_close(supervisor->control_fd, supervisor->config->control.socket);
+	state_dir_close(&supervisor->state_dir);
+	service_manager_close(&supervisor->manager);
+	if (supervisor->signals.fd >= 0)
+		close(supervisor->signals.fd);
+	if (supervisor->timer.fd >= 0)
+		close(supervisor->timer.fd);
+	loop_close(&supervisor->loop);
+	config_free(supervisor->config);
+}
+
+struct unit *supervisor_find(const struct supervisor *supervisor, const char *name)
+{
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (strcmp(supervisor->units[i]->config->name, name) == 0)
+			return supervisor->units[i];
+	}
+	return NULL;
+}
+
+static void init(struct supervisor *supervisor, struct config *config)
+{
+	memset(supervisor, 0, sizeof(*supervisor));
+	supervisor->config = config;
+	supervisor->started_ms = clock_wall_ms();
+	supervisor->armed_ns = supervisor->extend_at_ns = CLOCK_NEVER;
+	supervisor->loop.epoll_fd = supervisor->signals.fd = supervisor->timer.fd = supervisor->control_fd =
+		-1;
+	supervisor->state_dir = (struct state_dir){.fd = -1, .lock_fd = -1};
+	supervisor->host = (struct unit_host){
+		.processes = {.loop = &supervisor->loop},
+		.member = config->member,
+		.send = send_to_elector,
+	};
+	child_init(&supervisor->child, &supervisor->loop, &supervisor->state_dir, on_message);
+	reload_init(&supervisor->reload);
+	supervisor->manager.fd = -1;
+}
+
+int supervisor_run(struct config *config)
+{
+	struct supervisor supervisor;
+	int status = EXIT_YES, rc;
+
+	init(&supervisor, config);
+	rc = begin(&supervisor);
+	if (rc < 0) {
+		status = rc == -EBUSY || rc == -EADDRINUSE ? EXIT_REFUSED : EXIT_INTERNAL;
+		goto out;
+	}
+	log_info(NULL, "started", "version=%s pid=%d", TENURE_VERSION, (int)getpid());
+	child_start(&supervisor.child, config, supervisor.control_fd, clock_now_ns());
+	for (size_t i = 0; i < supervisor.unit_count; i++)
+		unit_begin(supervisor.units[i], false, clock_now_ns());
+	supervisor.watchdog_at_ns = clock_now_ns();
+	while (!supervisor.finished)
+		turn(&supervisor);
+	status = any_panic(&supervisor) ? EXIT_NO : EXIT_YES;
+	log_info(NULL, "stopped", "exit=%d", status);
+out:
+	end(&supervisor);
+	return status;
+}

@@ -1,0 +1,53 @@
+/* The supervisor: one thread that owns the clock, the hooks and the roles, and looks after the elector. */
+#ifndef TENURE_SUPERVISOR_SUPERVISOR_H
+#define TENURE_SUPERVISOR_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/config.h"
+#include "core/session.h"
+#include "supervisor/child.h"
+#include "supervisor/loop.h"
+#include "supervisor/reload.h"
+#include "supervisor/service_manager.h"
+#include "supervisor/state_dir.h"
+#include "supervisor/unit.h"
+
+struct supervisor {
+	struct loop loop;
+	struct watch signals, timer;
+	int64_t armed_ns; /* what the timer is set to; CLOCK_NEVER: nothing */
+	struct unit_host host;
+	struct state_dir state_dir;
+	int control_fd; /* -1: no control socket */
+	struct config *config;
+	struct unit **units; /* as in the configuration */
+	size_t unit_count;
+	struct child child;
+	struct session_credentials session; /* id 0: none */
+	uint32_t doubted; /* generation of an elector whose lease was not believed: said once */
+	uint64_t agent;	  /* first half of every guid */
+	int64_t started_ms;
+	struct service_manager manager;
+	struct reload reload;
+	int64_t watchdog_at_ns, extend_at_ns;
+	bool ready;	       /* READY=1 was said */
+	unsigned stop_signals; /* one: at leisure; more: by the schedule */
+	bool unreaped;	       /* children may wait to be reaped */
+	bool finishing;	       /* every role has stopped; the elector is leaving */
+	int64_t finish_by_ns;
+	bool finished;
+};
+
+/* Runs until a signal ends it. Takes CONFIG over. Returns the exit status. */
+int supervisor_run(struct config *config);
+
+/* Asks every role to stop; again: by force. */
+void supervisor_stop(struct supervisor *supervisor, int64_t now_ns);
+
+/* The unit of that name, or NULL. */
+struct unit *supervisor_find(const struct supervisor *supervisor, const char *name);
+
+#endif

@@ -1,0 +1,464 @@
+/* One election on this member. */
+#include "supervisor/unit.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "supervisor/clock.h"
+#include "supervisor/environment.h"
+
+enum {
+	NOT_NOW_STATUS = 75, /* of the gain hook */
+	TIMER_STEPS = 4,     /* points of the schedule that one look at the clock may pass */
+	UNSTARTED_STEPS =
+		8, /* hooks in a row that cannot be started: each failure asks for at most one more */
+};
+
+static void event(struct unit *unit, const struct role_event *e);
+
+static const struct config_hook *hook_config(const struct config_election *config, enum role_hook hook)
+{
+	switch (hook) {
+	case ROLE_HOOK_GAIN:
+		return &config->gain;
+	case ROLE_HOOK_LOSE:
+		return &config->lose;
+	case ROLE_HOOK_FENCE:
+		return &config->fence;
+	case ROLE_HOOK_FOLLOW:
+		return &config->follow;
+	default:
+		return NULL;
+	}
+}
+
+static struct role_config role_settings(const struct config_election *config)
+{
+	struct role_config settings = {
+		.candidate = config->candidate,
+		.gain_ns = config->gain.timeout_ns,
+		.handoff_ns = config->handoff_timeout_ns,
+		.follow_ns = config->follow.timeout_ns,
+		.backoff_ns = config->backoff_ns,
+		.backoff_max_ns = config->backoff_max_ns,
+		.budget = config->budget,
+	};
+
+	for (enum role_hook hook = ROLE_HOOK_GAIN; hook < ROLE_HOOK_COUNT; hook++)
+		settings.has[hook] = hook_config(config, hook)->command.words != NULL;
+	return settings;
+}
+
+/* ---- what hooks and the elector are told ---- */
+
+static char **environment_for(const struct unit *unit, const char *name, const struct role_action *action,
+			      int64_t limit_ns, int64_t now_ns)
+{
+	const struct config_election *config = unit->config;
+	bool led = unit->leader_known && !unit->leader_gone;
+	struct environment_input in = {
+		.event = name,
+		.election = config->name,
+		.member = unit->host->member,
+		.address = config->address ? config->address : "",
+		.state = role_state_name(action->state),
+		.old_state = role_state_name(action->old_state),
+		.token = action->token,
+		.reason = action->reason,
+		.planned = action->planned,
+		.leader = led ? unit->leader.member : "",
+		.leader_address = led ? unit->leader.address : "",
+		.previous = unit->has_previous ? &unit->previous : NULL,
+		.deadline_ns = role_lease_deadline(&unit->role),
+		.now_ns = now_ns,
+		.timeout_ns = limit_ns,
+		.transition = unit->role.transitions,
+		.user = &config->user,
+		.extra = config->env,
+	};
+
+	return environment_build(&in);
+}
+
+static void send(struct unit *unit, enum message_type type, int64_t token)
+{
+	struct message m = {.type = type, .election = unit->index, .token = token};
+
+	unit->host->send(unit->host, &m);
+}
+
+static void send_state(struct unit *unit, int64_t now_ns)
+{
+	struct message m = {
+		.type = MESSAGE_STATE,
+		.election = unit->index,
+		.token = unit->role.token,
+		.reason = unit->role.reason,
+	};
+
+	m.u.state.state = unit->role.state;
+	m.u.state.since_ms = unit->since_ms;
+	m.u.state.demoted_token = unit->demoted_token;
+	m.u.state.transitions = unit->role.transitions;
+	m.u.state.healthy = true;
+	m.u.state.lease_known = role_lease_deadline(&unit->role) > now_ns;
+	m.u.state.last_hook = unit->last_hook;
+	unit->host->send(unit->host, &m);
+}
+
+static void log_change(const struct unit *unit, const struct role_action *action, int64_t now_ns)
+{
+	enum log_level level = action->state == ROLE_PANIC ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+	int64_t deadline_ns = role_lease_deadline(&unit->role);
+	char token[32] = "", lease[48] = "";
+
+	if (action->token != 0)
+		snprintf(token, sizeof(token), " token=%lld", (long long)action->token);
+	if (deadline_ns > 0)
+		snprintf(lease, sizeof(lease), " lease_ms=%lld",
+			 (long long)((deadline_ns - now_ns) / TENURE_NS_PER_MS));
+	log_line(level, unit->config->name, "state changed", "state=%s old=%s%s reason=%s%s",
+		 role_state_name(action->state), role_state_name(action->old_state), token,
+		 tenure_reason_name(action->reason), lease);
+}
+
+static void changed(struct unit *unit, const struct role_action *action, int64_t now_ns)
+{
+	unit->since_ms = clock_wall_ms();
+	unit->host->changed = true;
+	log_change(unit, action, now_ns);
+	send_state(unit, now_ns);
+	if (unit->config->notify.command.words)
+		notifier_tell(&unit->notifier, environment_for(unit, "notify", action,
+							       unit->config->notify.timeout_ns, now_ns));
+}
+
+/* ---- the role core's actions ---- */
+
+static void run_hook(struct unit *unit, const struct role_action *action, int64_t now_ns)
+{
+	struct unit_hook *hook = &unit->hooks[action->hook];
+	const struct config_hook *config = hook_config(unit->config, action->hook);
+	char why[PROCESS_WHY_SIZE] = "no memory", quoted[PROCESS_WHY_SIZE];
+	char **environment =
+		environment_for(unit, role_hook_name(action->hook), action, action->limit_ns, now_ns);
+	int rc = -1;
+
+	hook->run = action->run;
+	if (environment)
+		rc = process_start(&hook->process, config->command.words, environment, &unit->config->user,
+				   why);
+	free(environment);
+	if (rc == 0)
+		return;
+	log_error(unit->config->name, "hook not started", "hook=%s error=%s", role_hook_name(action->hook),
+		  log_quote(why, quoted, sizeof(quoted)));
+	unit->unstarted = action->run;
+}
+
+static void signal_hook(struct unit *unit, int signal_number)
+{
+	enum role_hook hook = unit->role.hook;
+
+	if (hook == ROLE_HOOK_NONE)
+		return;
+	log_warning(unit->config->name, "signal to hook", "hook=%s signal=%s", role_hook_name(hook),
+		    signal_number == SIGKILL ? "KILL" : "TERM");
+	process_signal(&unit->hooks[hook].process, signal_number);
+}
+
+static void leave(struct unit *unit, enum message_type type, int64_t token)
+{
+	unit->leaving = true;
+	unit->giving_up = type == MESSAGE_GIVE_UP ? token : 0;
+	if (type == MESSAGE_GIVE_UP)
+		unit->demoted_token = token;
+	send(unit, type, token);
+}
+
+static void perform(struct unit *unit, const struct role_action *action, int64_t now_ns)
+{
+	switch (action->type) {
+	case ROLE_DO_RUN:
+		run_hook(unit, action, now_ns);
+		break;
+	case ROLE_DO_TERM:
+		signal_hook(unit, SIGTERM);
+		break;
+	case ROLE_DO_KILL:
+		signal_hook(unit, SIGKILL);
+		break;
+	case ROLE_DO_STAND:
+		send(unit, MESSAGE_STAND, 0);
+		break;
+	case ROLE_DO_RETIRE:
+		leave(unit, MESSAGE_RETIRE, 0);
+		break;
+	case ROLE_DO_CONFIRM:
+		send(unit, MESSAGE_CONFIRM, action->token);
+		break;
+	case ROLE_DO_GIVE_UP:
+		leave(unit, MESSAGE_GIVE_UP, action->token);
+		break;
+	case ROLE_DO_CHANGED:
+		changed(unit, action, now_ns);
+		break;
+	}
+}
+
+static void step(struct unit *unit, const struct role_event *e)
+{
+	struct role_update update = {.count = 0};
+
+	role_step(&unit->role, e, &update);
+	for (unsigned i = 0; i < update.count; i++)
+		perform(unit, &update.actions[i], e->now_ns);
+}
+
+/* Every event goes through here. A hook that could not be started has failed: told afterwards, as an event of
+ * its own. */
+static void event(struct unit *unit, const struct role_event *e)
+{
+	step(unit, e);
+	for (int i = 0; i < UNSTARTED_STEPS && unit->unstarted != 0; i++) {
+		struct role_event failed = {.type = ROLE_EV_HOOK_DONE, .now_ns = e->now_ns};
+
+		failed.u.hook.run = unit->unstarted;
+		unit->unstarted = 0;
+		step(unit, &failed);
+	}
+	notifier_advance(&unit->notifier, e->now_ns);
+}
+
+static void note_hook(struct unit *unit, const char *name, const struct process_result *result)
+{
+	struct message_hook *last = &unit->last_hook;
+
+	snprintf(last->name, sizeof(last->name), "%s", name);
+	last->exit_status = result->exit_status;
+	last->signal = result->signal;
+	last->timed_out = result->signalled;
+	last->duration_ms = result->duration_ns / TENURE_NS_PER_MS;
+	last->at_ms = clock_wall_ms();
+}
+
+static void on_hook_done(struct process *process, const struct process_result *result)
+{
+	struct unit_hook *hook = watch_owner(process, struct unit_hook, process);
+	struct unit *unit = hook->unit;
+	struct role_event e = {.type = ROLE_EV_HOOK_DONE, .now_ns = clock_now_ns()};
+	long long ms = result->duration_ns / TENURE_NS_PER_MS;
+	char quoted[PROCESS_WHY_SIZE];
+
+	if (result->exit_status == 0)
+		log_info(unit->config->name, "hook succeeded", "hook=%s ms=%lld", process->hook, ms);
+	else
+		log_warning(unit->config->name, "hook failed", "hook=%s ms=%lld error=%s", process->hook, ms,
+			    log_quote(result->why, quoted, sizeof(quoted)));
+	note_hook(unit, process->hook, result);
+	e.u.hook.run = hook->run;
+	e.u.hook.ok = result->exit_status == 0;
+	e.u.hook.not_now = hook == &unit->hooks[ROLE_HOOK_GAIN] && result->exit_status == NOT_NOW_STATUS;
+	event(unit, &e);
+	send_state(unit, e.now_ns);
+}
+
+/* ---- life ---- */
+
+struct unit *unit_new(struct unit_host *host, uint32_t index, const struct config_election *config)
+{
+	struct unit *unit = calloc(1, sizeof(*unit));
+	struct role_config settings = role_settings(config);
+
+	if (!unit)
+		return NULL;
+	unit->host = host;
+	unit->since_ms = clock_wall_ms();
+	role_init(&unit->role, &settings);
+	for (enum role_hook hook = ROLE_HOOK_GAIN; hook < ROLE_HOOK_COUNT; hook++) {
+		unit->hooks[hook].unit = unit;
+		process_init(&unit->hooks[hook].process, &host->processes, config->name, role_hook_name(hook),
+			     on_hook_done);
+	}
+	notifier_init(&unit->notifier, &host->processes, config->name);
+	unit_adopt_config(unit, index, config);
+	return unit;
+}
+
+void unit_free(struct unit *unit)
+{
+	if (!unit)
+		return;
+	for (enum role_hook hook = ROLE_HOOK_GAIN; hook < ROLE_HOOK_COUNT; hook++)
+		process_close(&unit->hooks[hook].process);
+	notifier_close(&unit->notifier);
+	free(unit);
+}
+
+void unit_begin(struct unit *unit, bool skip_lose, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_BEGIN, .now_ns = now_ns};
+
+	e.u.skip_lose = skip_lose;
+	event(unit, &e);
+}
+
+void unit_stop(struct unit *unit, bool force, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_STOP, .now_ns = now_ns};
+
+	e.u.force = force;
+	event(unit, &e);
+}
+
+void unit_adopt_config(struct unit *unit, uint32_t index, const struct config_election *config)
+{
+	unit->index = index;
+	unit->config = config;
+	unit->role.config = role_settings(config);
+	notifier_configure(&unit->notifier, &config->notify, &config->user);
+}
+
+/* ---- the elector's messages ---- */
+
+void unit_lease(struct unit *unit, int64_t start_ns, int64_t timeout_ns, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_LEASE, .now_ns = now_ns};
+
+	e.u.lease.start_ns = start_ns;
+	e.u.lease.timeout_ns = timeout_ns;
+	event(unit, &e);
+}
+
+void unit_session_over(struct unit *unit, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_LOST, .now_ns = now_ns};
+
+	e.u.end.token = unit->role.token;
+	e.u.end.reason = TENURE_REASON_SESSION;
+	event(unit, &e);
+}
+
+static void on_lead(struct unit *unit, const struct message *m, int64_t timeout_ns, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_LEAD, .now_ns = now_ns};
+	bool credible = m->u.lead.lease_start_ns <= now_ns && m->u.lead.lease_timeout_ns <= timeout_ns;
+
+	/* With a lease that cannot be believed nothing is proven, and the role core gives the office back. */
+	if (!credible)
+		log_error(unit->config->name, "a lease that cannot be true is not believed", "token=%lld",
+			  (long long)m->token);
+	e.u.lead.token = m->token;
+	e.u.lead.reason = m->reason;
+	e.u.lead.lease_start_ns = credible ? m->u.lead.lease_start_ns : 0;
+	e.u.lead.lease_timeout_ns = credible ? m->u.lead.lease_timeout_ns : 0;
+	if (!role_in_office(&unit->role)) {
+		unit->previous = m->u.lead.previous;
+		unit->has_previous = true;
+	}
+	event(unit, &e);
+}
+
+static void on_leader(struct unit *unit, const struct message *m, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_LEADER, .now_ns = now_ns};
+
+	unit->leader_known = m->u.leader.known;
+	unit->leader_gone = m->u.leader.gone;
+	unit->leader = m->u.leader.incumbent;
+	if (!m->u.leader.known)
+		return;
+	e.u.leader.token = m->u.leader.incumbent.token;
+	e.u.leader.active = m->u.leader.incumbent.phase == TENURE_PHASE_ACTIVE && !m->u.leader.gone;
+	e.u.leader.gone = m->u.leader.gone;
+	e.u.leader.self = m->u.leader.self;
+	event(unit, &e);
+}
+
+static void on_end(struct unit *unit, enum role_event_type type, const struct message *m, int64_t now_ns)
+{
+	struct role_event e = {.type = type, .now_ns = now_ns};
+
+	e.u.end.token = m->token;
+	e.u.end.reason = m->reason;
+	event(unit, &e);
+}
+
+void unit_message(struct unit *unit, const struct message *m, int64_t timeout_ns, int64_t now_ns)
+{
+	struct role_event left = {.type = ROLE_EV_LEFT, .now_ns = now_ns};
+
+	switch (m->type) {
+	case MESSAGE_CANDIDATE:
+		memcpy(unit->candidate, m->u.restore.name, sizeof(unit->candidate));
+		unit->czxid = m->u.restore.czxid;
+		break;
+	case MESSAGE_LEAD:
+		if (m->token > 0)
+			on_lead(unit, m, timeout_ns, now_ns);
+		break;
+	case MESSAGE_LOST:
+		on_end(unit, ROLE_EV_LOST, m, now_ns);
+		break;
+	case MESSAGE_LEAVE:
+		on_end(unit, ROLE_EV_LEAVE, m, now_ns);
+		break;
+	case MESSAGE_LEFT:
+		unit->leaving = false;
+		unit->giving_up = 0;
+		event(unit, &left);
+		break;
+	case MESSAGE_LEADER:
+		on_leader(unit, m, now_ns);
+		break;
+	default:
+		break;
+	}
+}
+
+void unit_restore(struct unit *unit)
+{
+	struct message m = {.type = MESSAGE_RESTORE, .election = unit->index};
+
+	if (unit->candidate[0] == '\0')
+		return;
+	memcpy(m.u.restore.name, unit->candidate, sizeof(unit->candidate));
+	m.u.restore.czxid = unit->czxid;
+	m.u.restore.told = role_in_office(&unit->role) && unit->role.token == unit->czxid;
+	unit->host->send(unit->host, &m);
+}
+
+void unit_repeat(struct unit *unit, int64_t now_ns)
+{
+	/* In the order in which they were said: leaving ends the standing before it. */
+	if (unit->giving_up != 0)
+		send(unit, MESSAGE_GIVE_UP, unit->giving_up);
+	else if (unit->leaving || (!unit->role.standing && unit->candidate[0] != '\0'))
+		send(unit, MESSAGE_RETIRE, 0);
+	if (unit->role.standing)
+		send(unit, MESSAGE_STAND, 0);
+	if (unit->role.state == ROLE_ACTIVE)
+		send(unit, MESSAGE_CONFIRM, unit->role.token);
+	send_state(unit, now_ns);
+}
+
+/* ---- the clock ---- */
+
+void unit_timer(struct unit *unit, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_TIMER, .now_ns = now_ns};
+
+	for (int i = 0; i < TIMER_STEPS && role_deadline(&unit->role) <= now_ns; i++)
+		event(unit, &e);
+	notifier_timer(&unit->notifier, now_ns);
+}
+
+int64_t unit_deadline(const struct unit *unit)
+{
+	return clock_earlier(role_deadline(&unit->role), notifier_deadline(&unit->notifier));
+}
