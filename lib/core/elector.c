@@ -146,11 +146,14 @@ static void own_forgotten(struct elector *e)
 {
 	memset(&e->own, 0, sizeof e->own);
 	memset(&e->view, 0, sizeof e->view);
+	e->behind[0] = '\0';
 	e->own_checked = false;
 	e->withdraw = false;
+	e->tried = false;
 	e->committed = false;
 	e->listed = false;
 	e->watched[0] = '\0';
+	e->watched_before[0] = '\0';
 	e->first_since_ns = 0;
 	e->outlook.position = 0;
 }
@@ -167,14 +170,30 @@ static void term_over(struct step *s, enum tenure_reason reason)
 	c->reason = reason;
 }
 
+/* A record that names us although nobody was told to lead names nobody who has to be fenced. */
+static void owe_clean(struct elector *e)
+{
+	if (e->tried && e->term == 0 && e->owed_clean == 0)
+		e->owed_clean = e->own.czxid;
+	e->tried = false;
+	e->committed = false;
+}
+
+/* Our candidate is to go. */
+static void withdraw(struct elector *e)
+{
+	if (!e->withdraw)
+		owe_clean(e);
+	e->withdraw = true;
+}
+
 /* Our candidate is gone, and not by our own doing. */
 static void own_lost(struct step *s, enum tenure_reason reason)
 {
 	struct elector *e = s->e;
 
 	term_over(s, reason);
-	if (e->committed && e->term == 0)
-		e->owed_clean = e->own.czxid;
+	owe_clean(e);
 	own_forgotten(e);
 	e->parents_made = false; /* perhaps all of the path was deleted */
 	say(s, ELECTOR_DO_CANDIDATE);
@@ -192,6 +211,7 @@ static void on_up(struct step *s)
 		forget_note(e, ELECTOR_NOTE_UNFIT);
 	else
 		note(s, ELECTOR_NOTE_UNFIT, NULL);
+	e->swept = false;
 	e->retry_at_ns = 0;
 }
 
@@ -203,6 +223,7 @@ static void on_down(struct elector *e)
 	e->own_checked = false;
 	e->listed = false;
 	e->watched[0] = '\0';
+	e->watched_before[0] = '\0';
 	e->record_read = false;
 	e->record_watched = false;
 	e->surveyed = false;
@@ -215,6 +236,7 @@ static void on_gone(struct step *s)
 
 	on_down(e);
 	e->trial[0] = '\0';
+	e->former[0] = '\0';
 	e->session_id = 0;
 	e->lease_ns = 0;
 	e->parents_made = false; /* our member record went with the session */
@@ -230,11 +252,13 @@ static void on_give_up(struct elector *e, int64_t token)
 	e->owed_clean = token;
 	e->activate = false;
 	e->limits = 0;
+	e->retry_at_ns = 0;
 	if (e->term == token) {
 		e->term = 0;
 		e->term_lost = false;
 	}
 	if (holds_candidate(e) && e->own.czxid == token) {
+		e->tried = false;
 		e->committed = false;
 		e->withdraw = true;
 	}
@@ -246,8 +270,9 @@ static void on_stand(struct elector *e, bool stand)
 	if (stand)
 		return;
 	e->owes_left = true;
+	e->retry_at_ns = 0;
 	if (holds_candidate(e) && e->term == 0)
-		e->withdraw = true;
+		withdraw(e);
 }
 
 static void record_known(struct step *s, const struct elector_done *done)
@@ -256,11 +281,16 @@ static void record_known(struct step *s, const struct elector_done *done)
 	const struct tenure_election_record *r = done->record;
 
 	e->record_read = true;
+	if (e->record_version != done->version)
+		e->surveyed = false; /* it was made for another successor or list */
 	e->record_version = done->version;
 	if (r->incumbent.clean != TENURE_CLEAN_UNKNOWN)
 		forget_note(e, ELECTOR_NOTE_RECORD_UNREADABLE);
 	else
 		note(s, ELECTOR_NOTE_RECORD_UNREADABLE, NULL);
+	/* Who looks on at an empty queue has no watch there: a new incumbent is not in that listing yet. */
+	if (!holds_candidate(e) && e->outlook.incumbent.token != r->incumbent.token)
+		e->listed = false;
 	e->held = r->held != 0;
 	copy_name(e->successor, r->successor, sizeof e->successor);
 	e->outlook.known = true;
@@ -270,23 +300,35 @@ static void record_known(struct step *s, const struct elector_done *done)
 	e->outlook.transitions = r->transitions;
 
 	/* A write whose reply was lost: our token in the record means that it was done. */
-	if (holds_candidate(e) && !e->withdraw && e->own.czxid != 0 && r->incumbent.token == e->own.czxid &&
-	    r->incumbent.clean == TENURE_CLEAN_NO)
-		e->committed = true;
+	if (e->term == 0)
+		e->committed = holds_candidate(e) && !e->withdraw && e->own.czxid != 0 &&
+			       r->incumbent.token == e->own.czxid && r->incumbent.clean == TENURE_CLEAN_NO;
+	e->tried = e->tried || e->committed;
 	if (e->term != 0 && r->incumbent.token > e->term) {
 		note(s, ELECTOR_NOTE_USURPED, e->outlook.incumbent.member);
 		term_over(s, TENURE_REASON_SESSION);
 	}
 }
 
+/* A candidate of our session is there: it takes the place of the one before, which is to be removed. */
+static void replace_own(struct elector *e, const char *name, int64_t czxid)
+{
+	if (holds_candidate(e))
+		copy_name(e->former, e->own.name, sizeof e->former);
+	copy_name(e->own.name, name, sizeof e->own.name);
+	copy_name(e->own.guid, e->trial, sizeof e->own.guid);
+	e->own.czxid = czxid;
+	e->own_checked = false;
+	e->behind[0] = '\0';
+	e->tried = false;
+	e->committed = false;
+}
+
 /* The create whose reply was lost: it is there, and ours, or it was never made. */
 static void trial_known(struct elector *e)
 {
 	if (e->view.position > 0) {
-		copy_name(e->own.name, e->view.own, sizeof e->own.name);
-		copy_name(e->own.guid, e->trial, sizeof e->own.guid);
-		e->own.czxid = 0;
-		e->own_checked = false;
+		replace_own(e, e->view.own, 0);
 	} else {
 		/* The candidate we still hold, if any, has not been looked for yet. */
 		e->listed = !holds_candidate(e);
@@ -301,6 +343,9 @@ static void listing_known(struct step *s, const struct elector_done *done)
 	const char *guid = trying ? e->trial : e->own.guid;
 
 	tenure_queue_scan(done->names, done->name_count, guid, e->config.agent, &e->view);
+	tenure_queue_settle(done->names, done->name_count, trying ? "" : e->behind, &e->view);
+	if (e->term != 0 && e->view.doubtful)
+		e->view.position = 1; /* whoever is in office came first */
 	e->listed = true;
 	if (e->view.strangers > 0)
 		note(s, ELECTOR_NOTE_STRANGER, e->view.stranger);
@@ -322,11 +367,7 @@ static void created(struct step *s, const struct elector_done *done)
 {
 	struct elector *e = s->e;
 
-	copy_name(e->own.name, done->name, sizeof e->own.name);
-	copy_name(e->own.guid, e->trial, sizeof e->own.guid);
-	e->own.czxid = done->czxid;
-	e->own_checked = false;
-	e->committed = false;
+	replace_own(e, done->name, done->czxid);
 	e->trial[0] = '\0';
 	e->listed = false;
 	e->failures = 0;
@@ -372,13 +413,30 @@ static void surveyed(struct elector *e, const struct elector_done *done, const s
 
 	e->surveyed = true;
 	e->better = false;
-	e->survey_at_ns = event->now_ns + e->timeout_ns;
+	e->survey_at_ns = event->now_ns + e->timeout_ns / 4;
 	for (size_t i = 0; i < done->peer_count; i++) {
 		const struct elector_peer *peer = &done->peers[i];
 		if (peer->waiting && strcmp(peer->member, e->config.member) != 0 &&
 		    (named ? strcmp(peer->member, e->successor) == 0 : peer->eligible))
 			e->better = true;
 	}
+}
+
+static void watching(struct step *s, const struct elector_done *done)
+{
+	struct elector *e = s->e;
+
+	if (e->asks_before)
+		return;
+	e->watched_czxid = done->czxid;
+	if (e->view.doubtful && strcmp(e->watched, e->view.predecessor) == 0 && done->czxid > e->own.czxid) {
+		copy_name(e->behind, e->watched, sizeof e->behind);
+		e->watched[0] = '\0';
+		e->listed = false;
+		return;
+	}
+	if (done->owner == 0)
+		note(s, ELECTOR_NOTE_NOT_EPHEMERAL, e->watched);
 }
 
 static void request_failed(struct step *s, const struct elector_done *done)
@@ -395,12 +453,15 @@ static void request_failed(struct step *s, const struct elector_done *done)
 	else if (done->op == ELECTOR_OP_CREATE)
 		e->listed = false;
 	/* Who may not write the record cannot mark it either, and must not block the queue for that. */
-	if ((done->op == ELECTOR_OP_READ || done->op == ELECTOR_OP_WRITE) && done->result != ELECTOR_UNKNOWN)
+	if ((done->op == ELECTOR_OP_READ || done->op == ELECTOR_OP_WRITE) && done->result != ELECTOR_UNKNOWN &&
+	    e->owed_clean != 0) {
 		e->owed_clean = 0;
+		return;
+	}
 	/* Nor is it a candidate. */
 	if (done->result == ELECTOR_NOAUTH && (done->op == ELECTOR_OP_READ || done->op == ELECTOR_OP_WRITE) &&
 	    e->term == 0 && holds_candidate(e)) {
-		e->withdraw = true;
+		withdraw(e);
 		e->join_at_ns = s->now_ns + e->config.backoff_max_ns;
 	}
 	e->failures++;
@@ -425,25 +486,25 @@ static void on_done_ok(struct step *s, const struct elector_done *done)
 		listing_known(s, done);
 		break;
 	case ELECTOR_OP_WATCH:
-		e->watched_czxid = done->czxid;
-		if (done->owner == 0)
-			note(s, ELECTOR_NOTE_NOT_EPHEMERAL, e->watched);
+		watching(s, done);
 		break;
 	case ELECTOR_OP_CHECK:
 		checked(s, done);
 		break;
 	case ELECTOR_OP_OWNER:
-		if (done->owner == e->session_id)
-			request_on(s, ELECTOR_OP_PURGE, e->view.leftover);
-		else
-			copy_name(e->ghost, e->view.leftover, sizeof e->ghost);
+		if (done->owner != e->session_id)
+			copy_name(e->ghost, e->asked, sizeof e->ghost);
+		else if (strcmp(e->asked, e->own.name) != 0)
+			copy_name(e->former, e->asked, sizeof e->former);
 		break;
 	case ELECTOR_OP_DELETE:
 		own_forgotten(e);
 		say(s, ELECTOR_DO_CANDIDATE);
 		break;
 	case ELECTOR_OP_PURGE:
+		e->former[0] = '\0';
 		e->listed = false;
+		e->swept = false;
 		break;
 	case ELECTOR_OP_READ:
 		e->record_watched = true;
@@ -473,10 +534,11 @@ static void on_done_nonode(struct step *s, const struct elector_done *done)
 		own_forgotten(e);
 		say(s, ELECTOR_DO_CANDIDATE);
 		break;
+	case ELECTOR_OP_PURGE:
+		e->former[0] = '\0';
+		/* fallthrough */
 	case ELECTOR_OP_WATCH:
 	case ELECTOR_OP_OWNER:
-	case ELECTOR_OP_PURGE:
-		e->watched[0] = '\0';
 		e->listed = false;
 		break;
 	default:
@@ -501,7 +563,7 @@ static void on_done(struct step *s)
 		return; /* asked for by an earlier state of affairs */
 	e->pending[done->op] = 0;
 	if (done->op == ELECTOR_OP_WATCH && done->result != ELECTOR_OK)
-		e->watched[0] = '\0';
+		(e->asks_before ? e->watched_before : e->watched)[0] = '\0';
 	switch (done->result) {
 	case ELECTOR_OK:
 		on_done_ok(s, done);
@@ -535,8 +597,10 @@ static void on_changed(struct elector *e, enum elector_op op)
 {
 	switch (op) {
 	case ELECTOR_OP_WATCH:
-		/* The one ahead is gone. Who is second takes office next, so what it needs is asked at once. */
-		e->watched[0] = '\0';
+		/*
+		 * One of the two ahead is gone; the watch on the other one stands. Who is second takes office next,
+		 * so what it needs is asked at once.
+		 */
 		e->listed = false;
 		e->record_read = false;
 		break;
@@ -609,7 +673,8 @@ static void leave_queue(struct step *s)
 	struct elector *e = s->e;
 	bool clean_sent = e->owed_clean == 0 || (in_flight(e, ELECTOR_OP_WRITE) && e->writing == TENURE_EDIT_CLEAN);
 
-	if (clean_sent)
+	/* While a create is open it is not sure yet which of the two is ours to delete. */
+	if (clean_sent && e->trial[0] == '\0')
 		request_on(s, ELECTOR_OP_DELETE, e->own.name);
 }
 
@@ -662,6 +727,7 @@ static void take_office(struct step *s)
 
 	e->previous = e->outlook.incumbent;
 	e->taking_reason = taking_reason(e);
+	e->tried = true;
 	write_record(s, TENURE_EDIT_TAKE, e->own.czxid, e->taking_reason);
 }
 
@@ -678,7 +744,8 @@ static void step_back(struct step *s)
 
 static bool may_step_back(const struct elector *e)
 {
-	return !(e->stepped && e->stepped_for == e->outlook.incumbent.token) && e->trial[0] == '\0';
+	return !(e->stepped && e->stepped_for == e->outlook.incumbent.token) && e->trial[0] == '\0' &&
+	       e->former[0] == '\0';
 }
 
 static int64_t limit_at(const struct elector *e)
@@ -694,12 +761,11 @@ static void make_way(struct step *s)
 
 	forget_note(e, ELECTOR_NOTE_LIMIT);
 	note(s, ELECTOR_NOTE_LIMIT, elector_blocker_name(e->blocker));
-	e->withdraw = true;
+	withdraw(e);
 	e->limits++;
 	e->join_at_ns = s->now_ns + backoff_ns(e, e->limits);
-	if (e->committed)
-		e->owed_clean = e->own.czxid;
-	e->committed = false;
+	settle_owed_clean(s);
+	leave_queue(s);
 }
 
 /* First, and not taking office: is there somebody better behind us? */
@@ -770,6 +836,22 @@ static void watch(struct step *s, const char *name)
 	forget_note(e, ELECTOR_NOTE_NOT_EPHEMERAL);
 	copy_name(e->watched, name, sizeof e->watched);
 	e->watched_czxid = 0;
+	e->asks_before = false;
+	request_on(s, ELECTOR_OP_WATCH, name);
+}
+
+/*
+ * The one before the predecessor as well: when it goes we move up, perhaps to second place, where
+ * heartbeats begin. So two wake per departure, and who takes office next has its lease proven by then.
+ */
+static void watch_before(struct step *s, const char *name)
+{
+	struct elector *e = s->e;
+
+	if (name[0] == '\0' || strcmp(e->watched_before, name) == 0 || in_flight(e, ELECTOR_OP_WATCH))
+		return;
+	copy_name(e->watched_before, name, sizeof e->watched_before);
+	e->asks_before = true;
 	request_on(s, ELECTOR_OP_WATCH, name);
 }
 
@@ -777,13 +859,14 @@ static void remove_leftover(struct step *s)
 {
 	struct elector *e = s->e;
 
-	if (e->view.leftover[0] == '\0' || strcmp(e->view.leftover, e->ghost) == 0 || in_flight(e, ELECTOR_OP_PURGE))
+	e->swept = true;
+	if (e->view.leftover[0] == '\0' || strcmp(e->view.leftover, e->ghost) == 0 || e->former[0] != '\0' ||
+	    in_flight(e, ELECTOR_OP_OWNER))
 		return;
-	if (!in_flight(e, ELECTOR_OP_OWNER)) {
-		forget_note(e, ELECTOR_NOTE_LEFTOVER);
-		note(s, ELECTOR_NOTE_LEFTOVER, e->view.leftover);
-	}
-	request_on(s, ELECTOR_OP_OWNER, e->view.leftover);
+	forget_note(e, ELECTOR_NOTE_LEFTOVER);
+	note(s, ELECTOR_NOTE_LEFTOVER, e->view.leftover);
+	copy_name(e->asked, e->view.leftover, sizeof e->asked);
+	request_on(s, ELECTOR_OP_OWNER, e->asked);
 }
 
 static void be_queued(struct step *s)
@@ -812,7 +895,11 @@ static void be_queued(struct step *s)
 		return;
 	}
 	e->first_since_ns = 0;
-	watch(s, e->view.predecessor);
+	/* To tell who came first, our own czxid must be known. */
+	if (!e->view.doubtful || e->own.czxid != 0) {
+		watch(s, e->view.predecessor);
+		watch_before(s, e->view.before);
+	}
 }
 
 /* In office: keep the record's watch, and say so there when the gain hook has succeeded. */
@@ -845,10 +932,25 @@ static void look_on(struct step *s)
 		watch(s, e->view.first);
 }
 
+/* What a member that holds nothing has left in the queue before a crash goes before it joins. */
+static void sweep(struct step *s)
+{
+	struct elector *e = s->e;
+
+	if (holds_candidate(e) || e->trial[0] != '\0')
+		return;
+	if (e->listed)
+		remove_leftover(s);
+	else if (!e->swept)
+		request(s, ELECTOR_OP_LIST);
+}
+
 static bool joins_now(const struct elector *e, int64_t now_ns)
 {
-	return e->stand && e->fits && !holds_candidate(e) && e->trial[0] == '\0' && e->term == 0 &&
-	       now_ns >= e->join_at_ns;
+	bool wanted = e->stand && e->fits && e->term == 0 && now_ns >= e->join_at_ns;
+	bool cleared = e->swept && e->former[0] == '\0' && !in_flight(e, ELECTOR_OP_OWNER);
+
+	return wanted && cleared && !holds_candidate(e) && e->trial[0] == '\0';
 }
 
 static void advance(struct step *s)
@@ -863,6 +965,9 @@ static void advance(struct step *s)
 		return;
 	}
 	settle_owed_clean(s);
+	if (e->former[0] != '\0')
+		request_on(s, ELECTOR_OP_PURGE, e->former);
+	sweep(s);
 	if (joins_now(e, s->now_ns))
 		create_candidate(s);
 	if (e->trial[0] != '\0' && !in_flight(e, ELECTOR_OP_CREATE) && !e->listed)
@@ -871,7 +976,7 @@ static void advance(struct step *s)
 		be_in_office(s);
 	if (holds_candidate(e)) {
 		if (e->term == 0 && (e->withdraw || !e->stand || !e->fits)) {
-			e->withdraw = true;
+			withdraw(e);
 			leave_queue(s);
 		} else {
 			be_queued(s);
@@ -896,6 +1001,8 @@ static bool incumbent_gone(const struct elector *e)
 		return i->token != e->own.czxid;
 	if (e->view.first[0] == '\0')
 		return true;
+	if (e->view.first_doubtful)
+		return false;
 	return strcmp(e->watched, e->view.first) == 0 && e->watched_czxid != 0 && e->watched_czxid != i->token;
 }
 
@@ -903,7 +1010,7 @@ static void tell_left(struct step *s)
 {
 	struct elector *e = s->e;
 
-	if (!e->owes_left || holds_candidate(e) || e->trial[0] != '\0')
+	if (!e->owes_left || holds_candidate(e) || e->trial[0] != '\0' || e->former[0] != '\0')
 		return;
 	e->owes_left = false;
 	say(s, ELECTOR_DO_LEFT);
@@ -937,6 +1044,7 @@ void elector_init(struct elector *e, const struct elector_config *config)
 	memset(e, 0, sizeof *e);
 	e->config = *config;
 	e->previous.clean = TENURE_CLEAN_UNKNOWN;
+	e->taking_reason = TENURE_REASON_ELECTION;
 }
 
 void elector_restore(struct elector *e, const char *name, int64_t czxid, bool told)
@@ -950,6 +1058,7 @@ void elector_restore(struct elector *e, const char *name, int64_t czxid, bool to
 	e->own.czxid = czxid;
 	e->stand = true;
 	e->term = told ? czxid : 0;
+	e->tried = true; /* by the earlier process, for all we know */
 	e->committed = told;
 }
 

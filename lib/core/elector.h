@@ -38,7 +38,7 @@ enum elector_op {
 	ELECTOR_OP_PARENTS, /* make the path, its queue and its members folder, and our member record */
 	ELECTOR_OP_CREATE,  /* ephemeral sequential candidate of `guid` */
 	ELECTOR_OP_LIST,    /* names in the queue */
-	ELECTOR_OP_WATCH,   /* children of the predecessor `name`, with a watch: its Stat */
+	ELECTOR_OP_WATCH,   /* children of `name`, one of the two before us, with a watch: its Stat */
 	ELECTOR_OP_CHECK,   /* children of our own `name`, with a watch: its Stat */
 	ELECTOR_OP_OWNER,   /* Stat of the leftover `name` */
 	ELECTOR_OP_DELETE,  /* our candidate `name` */
@@ -226,11 +226,17 @@ struct elector {
 	struct elector_candidate own;
 	bool own_checked;             /* ours by guid, czxid and session, and watched, since the last connect */
 	char trial[TENURE_GUID_SIZE]; /* guid of a create whose outcome is open; "": none */
+	char former[TENURE_CANDIDATE_SIZE]; /* another candidate of our session, to be removed; "": none */
+	char asked[TENURE_CANDIDATE_SIZE];  /* the leftover whose owner is being asked for */
+	bool swept; /* the queue was looked through for leftovers since the last connect */
 
 	/* What the last listing showed. */
 	bool listed;
 	struct tenure_queue_view view;
+	char behind[TENURE_CANDIDATE_SIZE]; /* see tenure_queue_settle */
 	char watched[TENURE_CANDIDATE_SIZE]; /* the candidate under watch; "": none */
+	char watched_before[TENURE_CANDIDATE_SIZE]; /* the one before it, likewise */
+	bool asks_before;                    /* the watch asked for now is that one's */
 	int64_t watched_czxid;
 	char ghost[TENURE_CANDIDATE_SIZE];   /* a leftover that is another session's: left to expire */
 
@@ -246,7 +252,8 @@ struct elector {
 	struct tenure_incumbent previous; /* as the record stood before we wrote to it */
 	enum tenure_reason taking_reason;
 	enum tenure_edit_kind writing;    /* of the WRITE in flight */
-	bool committed;     /* the record names us by our present candidate */
+	bool tried;         /* the record may name us by our present candidate */
+	bool committed;     /* it does */
 	int64_t term;       /* token the supervisor was told to lead by, until it gives it up; 0: none */
 	bool term_lost;     /* LOST was said for it */
 	bool activate;      /* phase = active is still to be written */

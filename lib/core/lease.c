@@ -17,7 +17,11 @@ void tenure_lease_init(struct tenure_lease *l, int64_t touch_lag_ns, int64_t pin
 
 void tenure_lease_reset(struct tenure_lease *l)
 {
+	int64_t opened_ns = l->opened_ns;
+
 	tenure_lease_init(l, l->touch_lag_ns, l->ping_slack_ns);
+	/* Of the handle, not of the session: the next one may begin on a connection of this very handle. */
+	l->opened_ns = opened_ns;
 }
 
 void tenure_lease_handle_started(struct tenure_lease *l, int64_t now_ns)

@@ -12,6 +12,8 @@
 #define LATCH	     "-latch-"
 #define LOCK	     "__lock__"
 
+enum { PAST_THE_WRAP = 65536 }; /* numbers beyond it that may have come out of turn */
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -174,13 +176,37 @@ static bool find_own(const char *const *names, size_t n, const char *guid, struc
 	return found;
 }
 
+/* Those that come before us: how many, and the last two of them. */
+struct ahead {
+	size_t count;
+	struct candidate last, before;
+};
+
+static void add_ahead(struct ahead *a, const struct candidate *c)
+{
+	a->count++;
+	if (!a->last.name || precedes(&a->last, c)) {
+		a->before = a->last;
+		a->last = *c;
+	} else if (!a->before.name || precedes(&a->before, c)) {
+		a->before = *c;
+	}
+}
+
+static void show_ahead(const struct ahead *a, struct tenure_queue_view *out)
+{
+	out->position = a->count + 1;
+	copy_name(out->predecessor, a->last.name ? a->last.name : "");
+	copy_name(out->before, a->before.name ? a->before.name : "");
+}
+
 void tenure_queue_scan(const char *const *names, size_t n, const char *own_guid, uint64_t agent,
 		       struct tenure_queue_view *out)
 {
 	char agent_guid[TENURE_GUID_SIZE];
-	struct candidate own, c, head = {.name = NULL}, last = {.name = NULL}, leftover = {.name = NULL};
+	struct candidate own, c, head = {.name = NULL}, leftover = {.name = NULL};
 	bool present = find_own(names, n, own_guid, &own);
-	size_t ahead = 0;
+	struct ahead ahead = {.count = 0};
 
 	assert(own_guid[0] == '\0' || strlen(own_guid) == GUID_LENGTH);
 	tenure_queue_guid(agent, 0, agent_guid);
@@ -203,21 +229,16 @@ void tenure_queue_scan(const char *const *names, size_t n, const char *own_guid,
 			   (!leftover.name || precedes(&leftover, &c))) {
 			leftover = c;
 		}
-		if (present && precedes(&c, &own)) {
-			ahead++;
-			if (!last.name || precedes(&last, &c))
-				last = c;
-		}
+		if (present && precedes(&c, &own))
+			add_ahead(&ahead, &c);
 	}
 
 	if (present) {
-		out->position = ahead + 1;
+		show_ahead(&ahead, out);
 		copy_name(out->own, own.name);
 	}
 	if (head.name)
 		copy_name(out->first, head.name);
-	if (last.name)
-		copy_name(out->predecessor, last.name);
 	if (leftover.name)
 		copy_name(out->leftover, leftover.name);
 }
@@ -230,8 +251,9 @@ static bool spent(int32_t sequence)
 
 void tenure_queue_settle(const char *const *names, size_t n, const char *behind, struct tenure_queue_view *view)
 {
-	struct candidate own = {.name = NULL}, c, open = {.name = NULL}, last = {.name = NULL};
-	size_t ahead = 0, of_no_order = 0;
+	struct candidate own = {.name = NULL}, c, open = {.name = NULL};
+	struct ahead ahead = {.count = 0};
+	size_t of_no_order = 0, not_settled = 0;
 
 	view->doubtful = view->first_doubtful = false;
 	for (size_t i = 0; i < n; i++) {
@@ -251,16 +273,18 @@ void tenure_queue_settle(const char *const *names, size_t n, const char *behind,
 		if (read_candidate(names[i], &c) < 0 || strcmp(c.name, own.name) == 0)
 			continue;
 		if (spent(c.parsed.sequence) && strcmp(c.name, behind) > 0) {
-			ahead++;
+			not_settled++;
 			if (!open.name || strcmp(c.name, open.name) < 0)
 				open = c;
 		} else if (!spent(c.parsed.sequence) && precedes(&c, &own)) {
-			ahead++;
-			if (!last.name || precedes(&last, &c))
-				last = c;
+			add_ahead(&ahead, &c);
 		}
 	}
-	view->position = ahead + 1;
-	view->doubtful = open.name != NULL;
-	copy_name(view->predecessor, open.name ? open.name : last.name ? last.name : "");
+	show_ahead(&ahead, view);
+	view->position += not_settled;
+	view->doubtful = not_settled > 0;
+	if (view->doubtful) {
+		copy_name(view->before, view->predecessor);
+		copy_name(view->predecessor, open.name);
+	}
 }

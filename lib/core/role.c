@@ -201,17 +201,20 @@ static void demote(struct step *s, enum tenure_reason reason, bool planned)
 	send_term(s); /* a gain hook still at work */
 }
 
+static int64_t backed_off(const struct step *s, unsigned failures)
+{
+	int64_t wait_ns = s->r->config.backoff_ns;
+
+	for (unsigned i = 0; i < failures && wait_ns < s->r->config.backoff_max_ns; i++)
+		wait_ns *= 2;
+	return s->now_ns + min64(wait_ns, s->r->config.backoff_max_ns);
+}
+
 static void wait_before_next(struct step *s)
 {
 	struct role *r = s->r;
-	int64_t wait_ns = r->config.backoff_ns;
 
-	if (!r->not_now) {
-		for (unsigned i = 0; i < r->failures && wait_ns < r->config.backoff_max_ns; i++)
-			wait_ns *= 2;
-		r->failures++;
-	}
-	r->retry_at_ns = s->now_ns + min64(wait_ns, r->config.backoff_max_ns);
+	r->retry_at_ns = backed_off(s, r->not_now ? 0 : r->failures++);
 }
 
 /* Not in office: what next? */
@@ -299,6 +302,9 @@ static int64_t kill_at(const struct role *r)
 		if (r->term_sent_ns == 0)
 			return INT64_MAX;
 		at_ns = r->term_sent_ns + (r->hook == ROLE_HOOK_GAIN && !r->planned ? forced_grace_ns : grace_ns);
+		/* At the lease's end most of the lose hook's time is left to it. */
+		if (r->hook == ROLE_HOOK_GAIN)
+			at_ns = min64(at_ns, schedule(r).demote_ns + r->config.budget.lose_ns / 4);
 		break;
 	case ROLE_HOOK_LOSE:
 	case ROLE_HOOK_FENCE:
@@ -351,6 +357,8 @@ static void check_clock(struct step *s)
 		r->leave_by_ns = 0;
 	if (s->now_ns >= r->retry_at_ns)
 		r->retry_at_ns = 0;
+	if (s->now_ns >= r->follow_at_ns)
+		r->follow_at_ns = 0;
 }
 
 /* ---- what each state calls for ---- */
@@ -398,7 +406,7 @@ static void settle_following(struct step *s)
 		move(s, ROLE_OUT, TENURE_REASON_STOP);
 		return;
 	}
-	if (target == -1 || s->now_ns < r->retry_at_ns)
+	if (target == -1 || s->now_ns < r->follow_at_ns)
 		return;
 	if (r->followed == target) {
 		go_idle(s, r->reason);
@@ -468,13 +476,13 @@ static void settle_out(struct step *s)
 {
 	struct role *r = s->r;
 
-	if (r->stopping || !r->established || s->now_ns < r->retry_at_ns)
+	if (r->stopping || !r->established)
 		return;
-	if (r->config.candidate || leader_to_follow(r)) {
-		if (leader_to_follow(r))
-			r->followed = -1;
-		go_idle(s, r->reason);
-	}
+	if (leader_to_follow(r))
+		r->followed = -1;
+	else if (!r->config.candidate || s->now_ns < r->retry_at_ns)
+		return;
+	go_idle(s, r->reason);
 }
 
 static void settle(struct step *s)
@@ -533,6 +541,7 @@ static void on_lead(struct step *s, const struct role_event *event)
 	r->token = token;
 	r->timeout_ns = event->u.lead.lease_timeout_ns;
 	r->lease_start_ns = event->u.lead.lease_start_ns;
+	r->lease_over = false;
 	r->planned = event->u.lead.reason == TENURE_REASON_HANDOFF || event->u.lead.reason == TENURE_REASON_SWITCHOVER;
 	r->not_now = false;
 	if (r->config.has[ROLE_HOOK_GAIN]) {
@@ -579,7 +588,7 @@ static void on_lease(struct step *s, int64_t start_ns, int64_t timeout_ns)
 	struct role *r = s->r;
 
 	/* None that starts in the future, none that is older; T only ever shrinks within a session. */
-	if (r->token == 0 || start_ns > s->now_ns)
+	if (r->token == 0 || r->lease_over || start_ns > s->now_ns)
 		return;
 	r->timeout_ns = min64(r->timeout_ns, timeout_ns);
 	if (start_ns > r->lease_start_ns)
@@ -647,11 +656,9 @@ static void follow_done(struct step *s, bool ok)
 
 	if (ok && r->term_sent_ns == 0) {
 		r->followed = r->following;
-		r->failures = 0;
-		r->retry_at_ns = 0;
+		r->follow_failures = 0;
 	} else if (r->term_sent_ns == 0 || follow_target(r) == r->following) {
-		r->not_now = false;
-		wait_before_next(s);
+		r->follow_at_ns = backed_off(s, r->follow_failures++);
 	}
 }
 
@@ -735,8 +742,10 @@ void role_step(struct role *r, const struct role_event *event, struct role_updat
 		on_lease(&s, event->u.lease.start_ns, event->u.lease.timeout_ns);
 		break;
 	case ROLE_EV_LOST:
-		if (r->token != 0 && event->u.end.token == r->token)
-			demote(&s, event->u.end.reason, false);
+		if (r->token == 0 || event->u.end.token != r->token)
+			break;
+		r->lease_over = true;
+		demote(&s, event->u.end.reason, false);
 		break;
 	case ROLE_EV_LEAVE:
 		if (r->token != 0 && (event->u.end.token == 0 || event->u.end.token == r->token))
@@ -766,8 +775,10 @@ int64_t role_deadline(const struct role *r)
 	if (r->leave_by_ns != 0)
 		first_ns = min64(first_ns, r->leave_by_ns);
 	if (r->hook == ROLE_HOOK_NONE && r->retry_at_ns != 0 && !r->stopping &&
-	    (r->state == ROLE_STARTING || r->state == ROLE_FOLLOWING || r->state == ROLE_OUT))
+	    (r->state == ROLE_STARTING || r->state == ROLE_OUT))
 		first_ns = min64(first_ns, r->retry_at_ns);
+	if (r->hook == ROLE_HOOK_NONE && r->follow_at_ns != 0 && !r->stopping && r->state == ROLE_FOLLOWING)
+		first_ns = min64(first_ns, r->follow_at_ns);
 	return first_ns;
 }
 

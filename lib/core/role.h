@@ -155,6 +155,7 @@ struct role {
 	int64_t spent;               /* highest token whose demotion has begun, or that was refused */
 	int64_t timeout_ns;          /* T */
 	int64_t lease_start_ns;
+	bool lease_over;             /* LOST was said: no later proof is of this term's session */
 	int64_t active_since_ns;
 	enum tenure_reason leave_reason; /* of the demotion under way */
 	bool planned;                /* it is not forced by the schedule */
@@ -183,6 +184,8 @@ struct role {
 	bool recovered;              /* lose was tried again in PANIC because of a stop */
 	int64_t retry_at_ns;         /* back-off: nothing before; 0: none */
 	unsigned failures;           /* in a row */
+	int64_t follow_at_ns;        /* the same for the follow hook, whose success says nothing about gain */
+	unsigned follow_failures;
 };
 
 void role_init(struct role *r, const struct role_config *config);

@@ -18,6 +18,7 @@ void session_resume(struct session *s, const struct session_credentials *credent
 {
 	s->credentials = *credentials;
 	s->lease.timeout_ns = credentials->timeout_ns;
+	s->resumed = credentials->id != 0;
 }
 
 static void act(struct session_update *u, enum session_action action)
@@ -41,6 +42,9 @@ static void open_handle(struct session *s, int64_t now_ns, struct session_update
 	s->adrift_ns = now_ns;
 	s->heartbeat_out = false;
 	s->addresses_changed = false;
+	if (s->resumed)
+		s->inherited_ns = now_ns + s->credentials.timeout_ns;
+	s->resumed = false;
 	tenure_lease_handle_started(&s->lease, now_ns);
 	act(u, SESSION_DO_OPEN);
 }
@@ -51,7 +55,7 @@ static void open_handle(struct session *s, int64_t now_ns, struct session_update
  */
 static void change_addresses(struct session *s, int64_t now_ns, struct session_update *u)
 {
-	if (s->credentials.id != 0 && lease_alive(s, now_ns))
+	if (s->credentials.id != 0 && (lease_alive(s, now_ns) || now_ns < s->inherited_ns))
 		act(u, SESSION_DO_RESTART);
 	else
 		open_handle(s, now_ns, u);
@@ -76,6 +80,7 @@ static void forget_session(struct session *s, struct session_update *u)
 	u->saved = u->gone;
 	memset(&s->credentials, 0, sizeof s->credentials);
 	s->credentials.timeout_ns = s->config.timeout_ns;
+	s->inherited_ns = 0;
 	tenure_lease_reset(&s->lease);
 }
 
@@ -136,9 +141,10 @@ static void retire_handle(struct session *s, int64_t now_ns, struct session_upda
 	tenure_lease_disconnected(&s->lease);
 }
 
+/* A handle whose events were lost may well be connected: giving it up would end the session. */
 static void on_handle_failed(struct session *s, int64_t now_ns, struct session_update *u)
 {
-	if (s->state == SESSION_CONNECTED && lease_alive(s, now_ns))
+	if (s->state != SESSION_CLOSED && lease_alive(s, now_ns))
 		act(u, SESSION_DO_RESTART);
 	else
 		retire_handle(s, now_ns, u);
@@ -185,12 +191,14 @@ static int64_t reopen_at(const struct session *s)
 	return at_ns > tenure_lease_deadline(&s->lease) ? at_ns : tenure_lease_deadline(&s->lease);
 }
 
-/* When a connection that answers nothing is given up; whatever was proven has lapsed by then. */
+/* When a connection that answers no heartbeat is given up; not while a lease rests on the session. */
 static int64_t silent_at(const struct session *s)
 {
+	int64_t at_ns = s->heartbeat_at_ns + s->credentials.timeout_ns;
+
 	if (s->state != SESSION_CONNECTED || !s->heartbeat_out)
 		return INT64_MAX;
-	return s->heartbeat_at_ns + s->credentials.timeout_ns;
+	return at_ns > tenure_lease_deadline(&s->lease) ? at_ns : tenure_lease_deadline(&s->lease);
 }
 
 static int64_t heartbeat_at(const struct session *s)

@@ -91,6 +91,8 @@ struct session {
 	bool heartbeat_out;       /* one is outstanding */
 	int64_t heartbeat_at_ns;  /* next one on the grid; while one is out: when that one was sent */
 	int64_t adrift_ns;        /* not connected since then, by this handle; 0 while connected */
+	bool resumed;             /* of an earlier process, and no handle opened for it yet */
+	int64_t inherited_ns;     /* what an earlier process proved may last until then; 0: nothing */
 	int64_t open_at_ns;       /* back-off before the next handle; 0: none */
 	unsigned failures;        /* handles in a row that were of no use */
 };

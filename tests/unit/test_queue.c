@@ -489,6 +489,103 @@ static void test_scan_crowd(void **state)
 	}
 }
 
+/*
+ * Goal: numbers that the server has handed out more than once order nobody; each member finds its place
+ * by asking for the czxid of the others. Method: candidates with the last number, one past the wrap and one
+ * before the end, with czxids that follow neither names nor numbers; every member settles the
+ * listing until nothing is open.
+ */
+static void test_settle(void **state)
+{
+	/* In the order of creation; the second half of the guid sorts them another way. */
+	static const struct {
+		uint64_t agent;
+		int32_t sequence;
+	} made[] = {{7, INT32_MAX - 1}, {5, INT32_MAX}, {9, INT32_MIN}, {1, INT32_MAX}, {8, INT32_MIN}, {3, INT32_MAX}};
+	enum { MADE = 6 };
+	char names[MADE][TENURE_CANDIDATE_SIZE];
+	const char *listing[MADE];
+
+	(void)state;
+	for (size_t i = 0; i < MADE; i++) {
+		make_name(names[i], made[i].agent, 1, made[i].sequence);
+		listing[(i * 5 + 2) % MADE] = names[i];
+	}
+	for (size_t own = 0; own < MADE; own++) {
+		char guid[TENURE_GUID_SIZE], behind[TENURE_CANDIDATE_SIZE] = "";
+		struct tenure_queue_view view;
+		size_t asked, other = MADE;
+
+		tenure_queue_guid(made[own].agent, 1, guid);
+		for (asked = 0; asked <= MADE; asked++) {
+			tenure_queue_scan(listing, MADE, guid, AGENT, &view);
+			tenure_queue_settle(listing, MADE, behind, &view);
+			assert_true(view.position > own);
+			for (other = 0; other < MADE && strcmp(names[other], view.predecessor) != 0; other++)
+				;
+			if (!view.doubtful || other < own)
+				break;
+			strcpy(behind, view.predecessor);
+		}
+		assert_true(asked < MADE);
+		assert_string_equal(view.own, names[own]);
+		/* The first one alone may come out as first; every other one waits for one that came before. */
+		assert_int_equal(view.position == 1, own == 0);
+		assert_true(own == 0 ? view.predecessor[0] == '\0' : other < own);
+		assert_false(view.first_doubtful);
+	}
+}
+
+/* Goal: once the others are known to have come later, the oldest of them is first. Method: as above, without the head. */
+static void test_settle_first(void **state)
+{
+	char own[TENURE_CANDIDATE_SIZE], low[TENURE_CANDIDATE_SIZE], high[TENURE_CANDIDATE_SIZE];
+	char guid[TENURE_GUID_SIZE];
+	const char *listing[] = {high, own, low};
+	struct tenure_queue_view view;
+
+	(void)state;
+	make_name(own, 5, 1, INT32_MAX);
+	make_name(low, 1, 1, INT32_MAX);
+	make_name(high, 9, 1, INT32_MIN + 1);
+	tenure_queue_guid(5, 1, guid);
+	for (unsigned asked = 0; asked < 3; asked++) {
+		const char *behind[] = {"", low, high};
+
+		tenure_queue_scan(listing, 3, guid, AGENT, &view);
+		tenure_queue_settle(listing, 3, behind[asked], &view);
+		assert_true(view.first_doubtful);
+		assert_int_equal(view.doubtful, asked < 2);
+		assert_int_equal(view.position, 3 - asked);
+		assert_string_equal(view.predecessor, asked == 0 ? low : asked == 1 ? high : "");
+	}
+}
+
+/* Goal: where numbers tell the order, nothing is changed. Method: one last number among ordinary ones, and a wrap far behind. */
+static void test_settle_nothing(void **state)
+{
+	static const int32_t numbers[][3] = {{INT32_MAX - 2, INT32_MAX - 1, INT32_MAX}, {-3, -2, -1}, {-1, 0, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char names[3][TENURE_CANDIDATE_SIZE], guid[TENURE_GUID_SIZE];
+		const char *listing[] = {names[2], names[0], names[1]};
+
+		for (size_t k = 0; k < 3; k++)
+			make_name(names[k], 9 - k, 1, numbers[i][k]);
+		for (size_t k = 0; k < 3; k++) {
+			struct tenure_queue_view view, settled;
+
+			tenure_queue_guid(9 - k, 1, guid);
+			tenure_queue_scan(listing, 3, guid, AGENT, &view);
+			settled = view;
+			tenure_queue_settle(listing, 3, "", &settled);
+			assert_memory_equal(&settled, &view, sizeof(view));
+			assert_int_equal(view.position, k + 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +606,9 @@ int main(void)
 		cmocka_unit_test(test_scan_agrees_on_order),
 		cmocka_unit_test(test_scan_own_twice),
 		cmocka_unit_test(test_scan_crowd),
+		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_settle_first),
+		cmocka_unit_test(test_settle_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ struct tenure_queue_view {
 	char first[TENURE_CANDIDATE_SIZE];         /* the head of the queue; "" when it is empty */
 	char own[TENURE_CANDIDATE_SIZE];           /* "" when not there */
 	char predecessor[TENURE_CANDIDATE_SIZE];   /* the one just before us; "" when first or absent */
+	char before[TENURE_CANDIDATE_SIZE];        /* the one just before `predecessor`; "" when there is none */
 	char leftover[TENURE_CANDIDATE_SIZE];      /* another znode of the same agent (first half of the guid) */
 	char stranger[TENURE_CANDIDATE_SIZE];      /* one of the ignored names, cut to fit, for the log */
 	char foreign[TENURE_CANDIDATE_SIZE];       /* one that is queueing but not of our shape */

@@ -1,0 +1,814 @@
+/*
+ * A tiny ensemble in memory, and up to four elector cores on it, each with a connection and a
+ * supervisor of few words. Nothing moves by itself: a test says which request is carried out, which
+ * message is delivered and when time passes; settle() does all of it in order.
+ */
+#ifndef TENURE_TESTS_ELECTOR_WORLD_H
+#define TENURE_TESTS_ELECTOR_WORLD_H
+
+#include "core_support.h"
+
+#include <inttypes.h>
+
+#include "core/elector.h"
+
+#define T (20 * SECOND)
+#define START (1000 * SECOND)
+
+enum {
+	CLIENTS = 4,
+	ZNODES = 32,
+	BOX = 64,
+	WATCHES = 16,
+	ORDERS = 32,
+	GHOSTS = 16,
+	TERMS = 4096,
+	SETTLE_STEPS = 20000
+};
+
+/* What the tests use of the election record. */
+struct small_record {
+	bool paused;
+	int64_t held, transitions;
+	char successor[TENURE_MEMBER_SIZE], eligible[CLIENTS][TENURE_MEMBER_SIZE];
+	size_t eligible_count;
+	struct tenure_incumbent incumbent;
+};
+
+struct znode {
+	char name[TENURE_CANDIDATE_SIZE]; /* "": a free place */
+	int64_t czxid, owner;
+};
+
+struct message {
+	bool fired; /* a watch; else a reply */
+	enum elector_op op;
+	uint32_t generation;
+	enum elector_result result;
+	char name[TENURE_CANDIDATE_SIZE];
+	int64_t czxid, owner;
+	int32_t version;
+	struct small_record record;
+	char names[ZNODES][TENURE_CANDIDATE_SIZE];
+	size_t name_count;
+};
+
+struct watch {
+	enum elector_op op;
+	char name[TENURE_CANDIDATE_SIZE];
+};
+
+enum order_kind { ORDER_STAND, ORDER_RETIRE, ORDER_ACTIVE, ORDER_GIVE_UP };
+
+/* From the supervisor to the core. */
+struct order {
+	enum order_kind kind;
+	int64_t token;
+};
+
+struct client {
+	struct elector core;
+	unsigned index;
+	char member[TENURE_MEMBER_SIZE];
+	int64_t session, session_ends_ns; /* 0: it lives */
+	bool connected;                   /* as the core was told */
+	int64_t lease_ns;
+	struct elector_command outbox[BOX];
+	unsigned out_count;
+	struct message *inbox[BOX];
+	unsigned in_count;
+	struct watch watches[WATCHES];
+	unsigned watch_count;
+	bool data_watch;
+	enum elector_result answers[ELECTOR_OP_COUNT]; /* not OK: what such a request gets, and nothing else happens */
+
+	int64_t clean_tried; /* token of the last CLEAN that was carried out, whatever came of it */
+	bool refused;        /* a request was, at some time */
+
+	/* The supervisor. */
+	struct order orders[ORDERS];
+	unsigned order_count;
+	bool standing;
+	int64_t term;         /* in office by this token; 0: not */
+	int64_t spent;
+	bool confirmed;
+	bool excused; /* its znode was taken away in office */
+	bool quiet;   /* LEFT came and it was not told to stand since */
+	bool unsure;  /* its elector crashed: the queue may hold what it never told of */
+	unsigned leads, lost, lefts, purged;
+	int64_t lost_token;
+	enum tenure_reason reason; /* of the last LEAD or LOST */
+	char known_name[TENURE_CANDIDATE_SIZE];
+	int64_t known_czxid;
+	unsigned notes[ELECTOR_NOTE_COUNT];
+};
+
+struct world {
+	struct random_run run;
+	int64_t now_ns, zxid, next_session;
+	int32_t sequence;
+	bool worn; /* the counter of sequence numbers is at its end */
+	struct elector_config config;
+	bool path;
+	struct small_record record;
+	int32_t version;
+	struct znode znodes[ZNODES];
+	struct client clients[CLIENTS];
+	struct {
+		int64_t session, ends_ns;
+	} ghosts[GHOSTS];
+	struct {
+		int64_t token;
+		bool proper; /* its znode was there and first when the record was committed */
+		bool led;
+		bool gone;   /* its znode is not there any more */
+	} terms[TERMS];
+	unsigned term_count;
+	int64_t last_led;
+	bool auto_renew; /* settle() renews leases */
+};
+
+static struct message boxes[CLIENTS][BOX];
+
+static void deliver_event(struct world *w, struct client *c, struct elector_event event);
+
+/* ---- the ensemble ---- */
+
+static struct znode *find_znode(struct world *w, const char *name)
+{
+	for (unsigned i = 0; i < ZNODES; i++)
+		if (name[0] != '\0' && strcmp(w->znodes[i].name, name) == 0)
+			return &w->znodes[i];
+	return NULL;
+}
+
+static struct znode *first_znode(struct world *w)
+{
+	struct znode *first = NULL;
+
+	for (unsigned i = 0; i < ZNODES; i++)
+		if (w->znodes[i].name[0] != '\0' && (first == NULL || w->znodes[i].czxid < first->czxid))
+			first = &w->znodes[i];
+	return first;
+}
+
+static struct znode *znode_of_token(struct world *w, int64_t token)
+{
+	for (unsigned i = 0; i < ZNODES; i++)
+		if (w->znodes[i].name[0] != '\0' && w->znodes[i].czxid == token)
+			return &w->znodes[i];
+	return NULL;
+}
+
+static unsigned znodes_of(const struct world *w, int64_t session)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ZNODES; i++)
+		count += w->znodes[i].name[0] != '\0' && w->znodes[i].owner == session;
+	return count;
+}
+
+static struct message *push(struct world *w, struct client *c)
+{
+	struct message *m;
+
+	CHECK_RUN(&w->run, c->in_count < BOX);
+	m = c->inbox[c->in_count++];
+	memset(m, 0, offsetof(struct message, names));
+	m->name_count = 0;
+	return m;
+}
+
+static void fire(struct world *w, struct client *c, enum elector_op op)
+{
+	struct message *m = push(w, c);
+
+	m->fired = true;
+	m->op = op;
+}
+
+static void touch_record(struct world *w)
+{
+	w->version++;
+	w->zxid++;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (w->clients[i].data_watch) {
+			w->clients[i].data_watch = false;
+			fire(w, &w->clients[i], ELECTOR_OP_READ);
+		}
+}
+
+static void remove_znode(struct world *w, struct znode *z)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *c = &w->clients[i];
+		unsigned kept = 0;
+
+		for (unsigned k = 0; k < c->watch_count; k++) {
+			if (strcmp(c->watches[k].name, z->name) == 0)
+				fire(w, c, c->watches[k].op);
+			else
+				c->watches[kept++] = c->watches[k];
+		}
+		c->watch_count = kept;
+	}
+	for (unsigned i = 0; i < w->term_count; i++)
+		w->terms[i].gone = w->terms[i].gone || w->terms[i].token == z->czxid;
+	w->zxid++;
+	z->name[0] = '\0';
+}
+
+static void end_session(struct world *w, int64_t session)
+{
+	for (unsigned i = 0; i < ZNODES; i++)
+		if (w->znodes[i].name[0] != '\0' && w->znodes[i].owner == session)
+			remove_znode(w, &w->znodes[i]);
+}
+
+static void add_watch(struct world *w, struct client *c, enum elector_op op, const char *name)
+{
+	for (unsigned i = 0; i < c->watch_count; i++)
+		if (c->watches[i].op == op && strcmp(c->watches[i].name, name) == 0)
+			return;
+	CHECK_RUN(&w->run, c->watch_count < WATCHES);
+	c->watches[c->watch_count].op = op;
+	strcpy(c->watches[c->watch_count++].name, name);
+}
+
+/* From the counter's end on the server repeats its last number, now and then one past the wrap. */
+static int32_t next_sequence(struct world *w)
+{
+	if (!w->worn)
+		return w->sequence++;
+	return random_once_in(&w->run, 4) ? INT32_MIN + (int32_t)random_below(&w->run, 3) : INT32_MAX;
+}
+
+static struct znode *add_znode(struct world *w, const char *guid, int64_t owner)
+{
+	for (unsigned i = 0; i < ZNODES; i++) {
+		struct znode *z = &w->znodes[i];
+
+		if (z->name[0] != '\0')
+			continue;
+		snprintf(z->name, sizeof z->name, "_c_%s-latch-%010" PRId32, guid, next_sequence(w));
+		z->czxid = ++w->zxid;
+		z->owner = owner;
+		return z;
+	}
+	fail_msg("seed %llu: more candidates than places", (unsigned long long)w->run.seed);
+	return NULL;
+}
+
+static void list_names(struct world *w, struct message *m)
+{
+	unsigned shift = (unsigned)random_below(&w->run, ZNODES);
+
+	for (unsigned i = 0; i < ZNODES; i++) {
+		const struct znode *z = &w->znodes[(i + shift) % ZNODES];
+
+		if (z->name[0] != '\0')
+			strcpy(m->names[m->name_count++], z->name);
+	}
+}
+
+static void note_take(struct world *w, const struct client *c, int64_t token)
+{
+	const struct znode *z = znode_of_token(w, token);
+
+	CHECK_RUN(&w->run, w->term_count < TERMS);
+	w->terms[w->term_count].token = token;
+	w->terms[w->term_count].led = false;
+	w->terms[w->term_count].gone = z == NULL;
+	w->terms[w->term_count++].proper = z != NULL && z->owner == c->session && z == first_znode(w);
+}
+
+static enum elector_result write_record(struct world *w, struct client *c,
+					const struct elector_command *command)
+{
+	struct tenure_incumbent *incumbent = &w->record.incumbent;
+
+	if (command->edit == TENURE_EDIT_CLEAN)
+		c->clean_tried = command->token;
+	if (command->version != w->version)
+		return ELECTOR_BADVERSION;
+	if (command->edit != TENURE_EDIT_TAKE && incumbent->token != command->token)
+		return ELECTOR_STALE;
+	switch (command->edit) {
+	case TENURE_EDIT_TAKE:
+		note_take(w, c, command->token);
+		CHECK_RUN(&w->run, !w->record.paused && w->record.held == 0);
+		memset(incumbent, 0, sizeof *incumbent);
+		strcpy(incumbent->member, c->member);
+		incumbent->token = command->token;
+		incumbent->phase = TENURE_PHASE_PROMOTING;
+		incumbent->clean = TENURE_CLEAN_NO;
+		w->record.successor[0] = '\0';
+		w->record.transitions++;
+		break;
+	case TENURE_EDIT_ACTIVE:
+		incumbent->phase = TENURE_PHASE_ACTIVE;
+		break;
+	case TENURE_EDIT_CLEAN:
+		/* Nobody may call a term clean whose service is still in office. */
+		for (unsigned i = 0; i < CLIENTS; i++)
+			CHECK_RUN(&w->run, w->clients[i].term != command->token);
+		incumbent->clean = TENURE_CLEAN_YES;
+		break;
+	}
+	touch_record(w);
+	return ELECTOR_OK;
+}
+
+static enum elector_result on_znode(struct world *w, struct client *c, const struct elector_command *command,
+				    struct message *m)
+{
+	struct znode *z = find_znode(w, command->name);
+
+	if (z == NULL)
+		return ELECTOR_NONODE;
+	m->czxid = z->czxid;
+	m->owner = z->owner;
+	if (command->op == ELECTOR_OP_WATCH || command->op == ELECTOR_OP_CHECK) {
+		add_watch(w, c, command->op, command->name);
+	} else if (command->op != ELECTOR_OP_OWNER) {
+		/*
+		 * Nothing of another session is ever deleted, and no office is left behind its service's
+		 * back.
+		 */
+		CHECK_RUN(&w->run, z->owner == c->session);
+		CHECK_RUN(&w->run, c->term != z->czxid);
+		/* First the record is clean, then the znode goes. */
+		CHECK_RUN(&w->run, w->record.incumbent.token != z->czxid ||
+					   w->record.incumbent.clean != TENURE_CLEAN_NO ||
+					   c->clean_tried == z->czxid || c->refused);
+		c->purged += command->op == ELECTOR_OP_PURGE;
+		remove_znode(w, z);
+	}
+	return ELECTOR_OK;
+}
+
+static enum elector_result carry_out(struct world *w, struct client *c, const struct elector_command *command,
+				     struct message *m)
+{
+	const struct znode *z;
+
+	c->refused = c->refused || c->answers[command->op] != ELECTOR_OK;
+	if (c->answers[command->op] != ELECTOR_OK)
+		return c->answers[command->op];
+	switch (command->op) {
+	case ELECTOR_OP_PARENTS:
+		if (!w->path) {
+			memset(&w->record, 0, sizeof w->record);
+			w->record.incumbent.clean = TENURE_CLEAN_YES;
+			w->version = 0;
+		}
+		w->path = true;
+		return ELECTOR_OK;
+	case ELECTOR_OP_SURVEY:
+		return w->path ? ELECTOR_OK : ELECTOR_NONODE;
+	case ELECTOR_OP_CREATE:
+		if (!w->path)
+			return ELECTOR_NONODE;
+		z = add_znode(w, command->guid, c->session);
+		CHECK_RUN(&w->run, znodes_of(w, c->session) <= 2);
+		strcpy(m->name, z->name);
+		m->czxid = z->czxid;
+		return ELECTOR_OK;
+	case ELECTOR_OP_LIST:
+		list_names(w, m);
+		return w->path ? ELECTOR_OK : ELECTOR_NONODE;
+	case ELECTOR_OP_READ:
+		if (!w->path)
+			return ELECTOR_NONODE;
+		c->data_watch = c->data_watch || command->watch;
+		return ELECTOR_OK;
+	case ELECTOR_OP_WRITE:
+		return w->path ? write_record(w, c, command) : ELECTOR_NONODE;
+	default:
+		return on_znode(w, c, command, m);
+	}
+}
+
+/* Carries out the oldest request of C. Its reply is lost when C is not connected. */
+static void execute(struct world *w, struct client *c)
+{
+	static struct message scratch;
+	struct elector_command command = c->outbox[0];
+	struct message *m;
+
+	memmove(c->outbox, c->outbox + 1, sizeof c->outbox[0] * --c->out_count);
+	if (c->session_ends_ns != 0)
+		return;
+	memset(&scratch, 0, offsetof(struct message, names));
+	scratch.name_count = 0;
+	scratch.op = command.op;
+	scratch.generation = command.generation;
+	scratch.result = carry_out(w, c, &command, &scratch);
+	scratch.record = w->record;
+	scratch.version = w->version;
+	if (!c->connected)
+		return;
+	m = push(w, c);
+	memcpy(m, &scratch, offsetof(struct message, names));
+	m->name_count = scratch.name_count;
+	memcpy(m->names, scratch.names, scratch.name_count * sizeof scratch.names[0]);
+}
+
+/* ---- the supervisor ---- */
+
+static void order(struct world *w, struct client *c, enum order_kind kind, int64_t token)
+{
+	CHECK_RUN(&w->run, c->order_count < ORDERS);
+	c->orders[c->order_count++] = (struct order){kind, token};
+}
+
+static void tell_stand(struct world *w, struct client *c)
+{
+	c->standing = true;
+	order(w, c, ORDER_STAND, 0);
+}
+
+static void tell_retire(struct world *w, struct client *c)
+{
+	c->standing = false;
+	order(w, c, ORDER_RETIRE, 0);
+}
+
+static void tell_active(struct world *w, struct client *c)
+{
+	c->confirmed = true;
+	order(w, c, ORDER_ACTIVE, c->term);
+}
+
+/* The service is out of office. */
+static void tell_give_up(struct world *w, struct client *c)
+{
+	int64_t token = c->term;
+
+	c->spent = token;
+	c->term = 0;
+	c->confirmed = c->excused = c->standing = false;
+	order(w, c, ORDER_GIVE_UP, token);
+}
+
+static void supervise_lead(struct world *w, struct client *c, const struct elector_command *command)
+{
+	unsigned in_office = 0;
+
+	c->leads++;
+	c->reason = command->reason;
+	if (command->token == c->term)
+		return;
+	CHECK_RUN(&w->run, command->reason != TENURE_REASON_NONE);
+	if (!c->standing || c->term != 0 || command->token <= c->spent) {
+		order(w, c, ORDER_GIVE_UP, command->token);
+		if (c->standing)
+			tell_stand(w, c);
+		return;
+	}
+	/* Promise S2, and what LEAD rests on. */
+	for (unsigned i = 0; i < w->term_count; i++)
+		if (w->terms[i].token == command->token) {
+			CHECK_RUN(&w->run, w->terms[i].proper && !w->terms[i].led);
+			w->terms[i].led = true;
+			/* Deleted by hand behind the commit: that is still on its way to the core. */
+			c->excused = w->terms[i].gone;
+			w->last_led = w->last_led < command->token ? w->last_led : INT64_MAX;
+		}
+	CHECK_RUN(&w->run, w->last_led != INT64_MAX);
+	w->last_led = command->token;
+	c->term = command->token;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		in_office += w->clients[i].term != 0 && !w->clients[i].excused;
+	CHECK_RUN(&w->run, in_office == !c->excused); /* S1 */
+}
+
+static void supervise(struct world *w, struct client *c, const struct elector_command *command)
+{
+	switch (command->type) {
+	case ELECTOR_DO_LEAD:
+		CHECK_RUN(&w->run, command->token == c->core.own.czxid);
+		supervise_lead(w, c, command);
+		break;
+	case ELECTOR_DO_LOST:
+		CHECK_RUN(&w->run, c->lost_token != command->token); /* once */
+		c->lost++;
+		c->lost_token = command->token;
+		c->reason = command->reason;
+		break;
+	case ELECTOR_DO_LEFT:
+		c->lefts++;
+		c->quiet = !c->core.stand;
+		break;
+	case ELECTOR_DO_CANDIDATE:
+		strcpy(c->known_name, c->core.own.name);
+		c->known_czxid = c->core.own.czxid;
+		break;
+	case ELECTOR_DO_NOTE:
+		c->notes[command->note]++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the core's side ---- */
+
+static void check_request(struct world *w, struct client *c, const struct elector_command *command)
+{
+	CHECK_RUN(&w->run, c->connected && c->out_count < BOX);
+	for (unsigned i = 0; i < c->out_count; i++)
+		CHECK_RUN(&w->run, c->outbox[i].op != command->op);
+	for (unsigned i = 0; i < c->in_count; i++)
+		CHECK_RUN(&w->run, c->inbox[i]->fired || c->inbox[i]->op != command->op);
+	if (command->op == ELECTOR_OP_DELETE || command->op == ELECTOR_OP_PURGE ||
+	    command->op == ELECTOR_OP_CHECK)
+		CHECK_RUN(&w->run, command->name[0] != '\0');
+}
+
+static void step_core(struct world *w, struct client *c, struct elector_event *event)
+{
+	struct elector_update update;
+	size_t before = allocations_made();
+
+	event->now_ns = w->now_ns;
+	event->entropy = random_next(&w->run);
+	elector_step(&c->core, event, &update);
+	CHECK_RUN(&w->run, allocations_made() == before);
+	for (unsigned i = 0; i < update.count; i++) {
+		if (update.commands[i].type == ELECTOR_DO_REQUEST) {
+			check_request(w, c, &update.commands[i]);
+			c->outbox[c->out_count++] = update.commands[i];
+		} else {
+			supervise(w, c, &update.commands[i]);
+		}
+	}
+	if (event->type == ELECTOR_EV_TIMER)
+		CHECK_RUN(&w->run, elector_deadline(&c->core) > w->now_ns);
+	if (c->quiet && !c->unsure) {
+		CHECK_RUN(&w->run, c->session_ends_ns != 0 || znodes_of(w, c->session) == 0);
+		for (unsigned i = 0; i < c->out_count; i++)
+			CHECK_RUN(&w->run, c->outbox[i].op != ELECTOR_OP_CREATE);
+	}
+}
+
+static void deliver_event(struct world *w, struct client *c, struct elector_event event)
+{
+	step_core(w, c, &event);
+}
+
+static void survey(struct world *w, struct elector_done *done)
+{
+	static struct elector_peer peers[CLIENTS];
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		const struct client *peer = &w->clients[i];
+
+		strcpy(peers[i].member, peer->member);
+		peers[i].waiting = peer->standing && peer->term == 0 && znodes_of(w, peer->session) > 0;
+		peers[i].eligible = w->record.eligible_count == 0;
+		for (size_t k = 0; k < w->record.eligible_count; k++)
+			if (strcmp(w->record.eligible[k], peer->member) == 0)
+				peers[i].eligible = true;
+	}
+	done->peers = peers;
+	done->peer_count = CLIENTS;
+}
+
+static const struct tenure_election_record *whole_record(const struct small_record *small)
+{
+	static struct tenure_election_record record;
+
+	record.paused = small->paused;
+	record.held = small->held;
+	record.transitions = small->transitions;
+	strcpy(record.successor, small->successor);
+	record.eligible_count = small->eligible_count;
+	memcpy(record.eligible, small->eligible, sizeof small->eligible);
+	record.incumbent = small->incumbent;
+	return &record;
+}
+
+/* Hands the oldest message of C to its core. */
+static void deliver(struct world *w, struct client *c)
+{
+	struct message *m = c->inbox[0];
+	const char *names[ZNODES];
+	struct elector_event event = {.type = m->fired ? ELECTOR_EV_CHANGED : ELECTOR_EV_DONE};
+
+	memmove(c->inbox, c->inbox + 1, sizeof c->inbox[0] * --c->in_count);
+	c->inbox[c->in_count] = m;
+	if (m->fired) {
+		event.u.changed = m->op;
+	} else {
+		struct elector_done *done = &event.u.done;
+
+		done->op = m->op;
+		done->generation = m->generation;
+		done->result = m->result;
+		done->name = m->name;
+		done->czxid = m->czxid;
+		done->owner = m->owner;
+		done->version = m->version;
+		done->record = whole_record(&m->record);
+		for (size_t i = 0; i < m->name_count; i++)
+			names[i] = m->names[i];
+		done->names = names;
+		done->name_count = m->name_count;
+		if (m->op == ELECTOR_OP_SURVEY)
+			survey(w, done);
+	}
+	deliver_event(w, c, event);
+}
+
+static void deliver_order(struct world *w, struct client *c)
+{
+	static const enum elector_event_type types[] = {ELECTOR_EV_STAND, ELECTOR_EV_STAND, ELECTOR_EV_ACTIVE,
+							ELECTOR_EV_GIVE_UP};
+	struct order o = c->orders[0];
+	struct elector_event event = {.type = types[o.kind]};
+
+	memmove(c->orders, c->orders + 1, sizeof c->orders[0] * --c->order_count);
+	if (o.kind == ORDER_STAND || o.kind == ORDER_RETIRE)
+		event.u.stand = o.kind == ORDER_STAND;
+	else
+		event.u.token = o.token;
+	if (o.kind == ORDER_STAND)
+		c->quiet = false;
+	deliver_event(w, c, event);
+}
+
+/* ---- connections and sessions ---- */
+
+static void renew(struct world *w, struct client *c, int64_t age_ns)
+{
+	int64_t deadline_ns = w->now_ns - age_ns + T;
+
+	if (!c->connected || c->session_ends_ns != 0 || deadline_ns <= c->lease_ns)
+		return;
+	c->lease_ns = deadline_ns;
+	deliver_event(w, c, (struct elector_event){.type = ELECTOR_EV_LEASE, .u.deadline_ns = deadline_ns});
+}
+
+/* What is under way may still be carried out until C connects again; nothing comes back. */
+static void disconnect(struct world *w, struct client *c)
+{
+	c->connected = false;
+	c->in_count = 0;
+	c->watch_count = 0;
+	c->data_watch = false;
+	deliver_event(w, c, (struct elector_event){.type = ELECTOR_EV_DOWN});
+}
+
+/* The session ends in the ensemble; the core hears of it when it connects again. */
+static void expire(struct world *w, struct client *c)
+{
+	c->session_ends_ns = w->now_ns;
+	c->out_count = 0;
+	if (c->term != 0)
+		c->excused = true;
+	end_session(w, c->session);
+}
+
+static void reconnect(struct world *w, struct client *c)
+{
+	struct elector_event event = {.type = ELECTOR_EV_UP};
+
+	c->out_count = 0;
+	if (c->session_ends_ns != 0) {
+		c->lease_ns = 0;
+		deliver_event(w, c, (struct elector_event){.type = ELECTOR_EV_GONE});
+		c->session = ++w->next_session;
+		c->session_ends_ns = 0;
+		c->unsure = false;
+	}
+	c->connected = true;
+	event.u.up.session_id = c->session;
+	event.u.up.timeout_ns = T;
+	deliver_event(w, c, event);
+}
+
+/* The elector process dies and another takes its session up. The supervisor says again what still holds. */
+static void restart_elector(struct world *w, struct client *c)
+{
+	const struct elector_config config = c->core.config;
+	int64_t given_up = 0;
+
+	c->connected = false;
+	c->in_count = c->watch_count = 0;
+	c->data_watch = false;
+	for (unsigned i = 0; i < c->order_count; i++)
+		if (c->orders[i].kind == ORDER_GIVE_UP)
+			given_up = c->orders[i].token;
+	c->order_count = 0;
+	c->lost_token = 0;
+	c->quiet = false;
+	c->unsure = true;
+	elector_init(&c->core, &config);
+	if (c->known_name[0] != '\0')
+		elector_restore(&c->core, c->known_name, c->known_czxid,
+				c->term != 0 && c->term == c->known_czxid);
+	if (given_up != 0)
+		order(w, c, ORDER_GIVE_UP, given_up);
+	if (c->term != 0 && c->confirmed)
+		tell_active(w, c);
+	if (c->standing)
+		order(w, c, ORDER_STAND, 0);
+	else if (c->term == 0)
+		order(w, c, ORDER_RETIRE, 0);
+}
+
+/* ---- time ---- */
+
+static void timers(struct world *w)
+{
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (elector_deadline(&w->clients[i].core) <= w->now_ns)
+			deliver_event(w, &w->clients[i], (struct elector_event){.type = ELECTOR_EV_TIMER});
+}
+
+/* Everything that can happen without time passing happens, in order. */
+static void settle(struct world *w)
+{
+	for (unsigned steps = 0; steps < SETTLE_STEPS; steps++) {
+		bool moved = false;
+
+		for (unsigned i = 0; i < CLIENTS; i++) {
+			struct client *c = &w->clients[i];
+
+			if (c->order_count > 0) {
+				deliver_order(w, c);
+				moved = true;
+			}
+			if (c->connected && c->out_count > 0) {
+				execute(w, c);
+				moved = true;
+			}
+			if (c->connected && c->in_count > 0) {
+				deliver(w, c);
+				moved = true;
+			}
+		}
+		if (!moved)
+			return;
+	}
+	fail_msg("seed %llu: no end of requests", (unsigned long long)w->run.seed);
+}
+
+/* Time passes in the heartbeats' rhythm. */
+static void pass(struct world *w, int64_t span_ns)
+{
+	const int64_t end_ns = w->now_ns + span_ns;
+
+	while (w->now_ns < end_ns) {
+		int64_t next_ns = end_ns < w->now_ns + SECOND ? end_ns : w->now_ns + SECOND;
+
+		for (unsigned i = 0; i < CLIENTS; i++) {
+			int64_t due_ns = elector_deadline(&w->clients[i].core);
+
+			if (due_ns > w->now_ns && due_ns < next_ns)
+				next_ns = due_ns;
+		}
+		w->now_ns = next_ns;
+		timers(w);
+		for (unsigned i = 0; w->auto_renew && i < CLIENTS; i++)
+			if (elector_wants_heartbeats(&w->clients[i].core))
+				renew(w, &w->clients[i], 3 * SECOND);
+		settle(w);
+	}
+}
+
+/* ---- the beginning ---- */
+
+static void begin_client(struct world *w, unsigned index)
+{
+	struct client *c = &w->clients[index];
+	struct elector_config config = w->config;
+
+	memset(c, 0, sizeof *c);
+	c->index = index;
+	for (unsigned i = 0; i < BOX; i++)
+		c->inbox[i] = &boxes[index][i];
+	snprintf(c->member, sizeof c->member, "m%u", index);
+	strcpy(config.member, c->member);
+	config.agent = UINT64_C(0xa0000000) + index;
+	elector_init(&c->core, &config);
+	c->session = ++w->next_session;
+}
+
+static void begin_world(struct world *w, uint64_t seed)
+{
+	memset(w, 0, sizeof *w);
+	random_begin(&w->run, seed);
+	w->now_ns = START;
+	w->zxid = INT64_C(1) << 32;
+	w->auto_renew = true;
+	w->config.budget = default_budget();
+	w->config.backoff_ns = SECOND;
+	w->config.backoff_max_ns = 8 * SECOND;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		begin_client(w, i);
+}
+
+#endif

@@ -1,0 +1,1593 @@
+/* The role core: which hook runs when, and when a member is out of office. */
+#include "core_support.h"
+
+#include <inttypes.h>
+
+#include "core/role.h"
+
+#define T (20 * SECOND)
+#define START (1000 * SECOND)
+#define AT(ms) (START + (ms) * MS)
+
+enum { TEXT_SIZE = 2048 };
+
+struct fixture {
+	struct role r;
+	struct role_update u;
+};
+
+/* With every hook: gain 60 s, handoff 60 s, lose 4 s, fence 2 s, no limit for follow. */
+static struct role_config full_config(void)
+{
+	return (struct role_config){
+		.candidate = true,
+		.has = {[ROLE_HOOK_GAIN] = true, [ROLE_HOOK_LOSE] = true, [ROLE_HOOK_FENCE] = true},
+		.gain_ns = 60 * SECOND,
+		.handoff_ns = 60 * SECOND,
+		.backoff_ns = SECOND,
+		.backoff_max_ns = 60 * SECOND,
+		.budget = default_budget(),
+	};
+}
+
+/* ---- events, one function each; the instant is in ms after START ---- */
+
+static void step(struct fixture *f, struct role_event event)
+{
+	size_t before = allocations_made();
+
+	role_step(&f->r, &event, &f->u);
+	assert_int_equal(allocations_made(), before);
+}
+
+static void tick(struct fixture *f, int64_t ms)
+{
+	step(f, (struct role_event){.type = ROLE_EV_TIMER, .now_ns = AT(ms)});
+}
+
+static void begin(struct fixture *f, struct role_config config, bool skip_lose)
+{
+	memset(f, 0xa5, sizeof *f);
+	role_init(&f->r, &config);
+	step(f, (struct role_event){.type = ROLE_EV_BEGIN, .now_ns = AT(0), .u.skip_lose = skip_lose});
+}
+
+static void lead(struct fixture *f, int64_t ms, int64_t token, int64_t lease_ms)
+{
+	struct role_event event = {.type = ROLE_EV_LEAD, .now_ns = AT(ms)};
+
+	event.u.lead.token = token;
+	event.u.lead.reason = TENURE_REASON_ELECTION;
+	event.u.lead.lease_start_ns = AT(lease_ms);
+	event.u.lead.lease_timeout_ns = T;
+	step(f, event);
+}
+
+static void lease(struct fixture *f, int64_t ms, int64_t start_ms, int64_t timeout_ns)
+{
+	struct role_event event = {.type = ROLE_EV_LEASE, .now_ns = AT(ms)};
+
+	event.u.lease.start_ns = AT(start_ms);
+	event.u.lease.timeout_ns = timeout_ns;
+	step(f, event);
+}
+
+static void end_of(struct fixture *f, int64_t ms, enum role_event_type type, int64_t token,
+		   enum tenure_reason reason)
+{
+	struct role_event event = {.type = type, .now_ns = AT(ms)};
+
+	event.u.end.token = token;
+	event.u.end.reason = reason;
+	step(f, event);
+}
+
+static void leave(struct fixture *f, int64_t ms)
+{
+	end_of(f, ms, ROLE_EV_LEAVE, 0, TENURE_REASON_RESIGN);
+}
+
+static void left(struct fixture *f, int64_t ms)
+{
+	step(f, (struct role_event){.type = ROLE_EV_LEFT, .now_ns = AT(ms)});
+}
+
+/* The hook that runs ends with an exit status: 0, 75 or another. */
+static void hook_done(struct fixture *f, int64_t ms, int status)
+{
+	struct role_event event = {.type = ROLE_EV_HOOK_DONE, .now_ns = AT(ms)};
+
+	event.u.hook.run = f->r.run;
+	event.u.hook.ok = status == 0;
+	event.u.hook.not_now = status == 75;
+	step(f, event);
+}
+
+static void stop(struct fixture *f, int64_t ms, bool force)
+{
+	step(f, (struct role_event){.type = ROLE_EV_STOP, .now_ns = AT(ms), .u.force = force});
+}
+
+enum leader_kind { NOBODY, PROMOTING, LEADING, GONE, SELF };
+
+static void leader(struct fixture *f, int64_t ms, enum leader_kind kind, int64_t token)
+{
+	struct role_event event = {.type = ROLE_EV_LEADER, .now_ns = AT(ms)};
+
+	event.u.leader.token = token;
+	event.u.leader.active = kind == LEADING || kind == GONE || kind == SELF;
+	event.u.leader.gone = kind == GONE || kind == NOBODY;
+	event.u.leader.self = kind == SELF;
+	step(f, event);
+}
+
+/* ---- what came of it ---- */
+
+static void action_text(const struct role_action *a, char *out, size_t size)
+{
+	switch (a->type) {
+	case ROLE_DO_RUN:
+		snprintf(out, size, "run %s %" PRId64 "ms %s%s token %" PRId64, role_hook_name(a->hook),
+			 a->limit_ns / MS, tenure_reason_name(a->reason), a->planned ? " planned" : "",
+			 a->token);
+		break;
+	case ROLE_DO_TERM:
+		snprintf(out, size, "term");
+		break;
+	case ROLE_DO_KILL:
+		snprintf(out, size, "kill");
+		break;
+	case ROLE_DO_STAND:
+		snprintf(out, size, "stand");
+		break;
+	case ROLE_DO_RETIRE:
+		snprintf(out, size, "retire");
+		break;
+	case ROLE_DO_CONFIRM:
+		snprintf(out, size, "confirm %" PRId64, a->token);
+		break;
+	case ROLE_DO_GIVE_UP:
+		snprintf(out, size, "give up %" PRId64, a->token);
+		break;
+	case ROLE_DO_CHANGED:
+		snprintf(out, size, "%s>%s %s", role_state_name(a->old_state), role_state_name(a->state),
+			 tenure_reason_name(a->reason));
+		break;
+	}
+}
+
+/* All of the last step's actions as text, in their order. */
+static void assert_did(const struct fixture *f, const char *expected)
+{
+	char text[TEXT_SIZE] = "", one[128];
+
+	for (unsigned i = 0; i < f->u.count; i++) {
+		action_text(&f->u.actions[i], one, sizeof one);
+		if (i > 0)
+			strncat(text, ", ", sizeof text - strlen(text) - 1);
+		strncat(text, one, sizeof text - strlen(text) - 1);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void assert_due(const struct fixture *f, int64_t ms)
+{
+	assert_int_equal(role_deadline(&f->r), AT(ms));
+}
+
+static void begin_standby(struct fixture *f, struct role_config config)
+{
+	begin(f, config, true);
+	assert_int_equal(f->r.state, ROLE_STANDBY);
+}
+
+/* In office by token 5 from 1 s on; the lease runs from 0: demotion 13.6 s, kill 17.6 s, out 19.6 s. */
+static void begin_active(struct fixture *f, struct role_config config)
+{
+	begin_standby(f, config);
+	lead(f, 1000, 5, 0);
+	if (config.has[ROLE_HOOK_GAIN])
+		hook_done(f, 1500, 0);
+	assert_int_equal(f->r.state, ROLE_ACTIVE);
+}
+
+/* ---- startup ---- */
+
+/* Goal: the service is in a known state before the member stands. Method: lose at start succeeds. */
+static void test_startup(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, full_config(), false);
+	assert_did(&f, "run lose 60000ms startup planned token 0");
+	assert_due(&f, 60000);
+	hook_done(&f, 700, 0);
+	assert_did(&f, "starting>standby startup, stand");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+}
+
+/* Goal: without hooks, or with a known state, nothing runs at start. Method: no hooks at all; skip_lose. */
+static void test_startup_without_lose(void **state)
+{
+	struct role_config bare = full_config();
+	struct fixture f;
+
+	(void)state;
+	memset(bare.has, 0, sizeof bare.has);
+	begin(&f, bare, false);
+	assert_did(&f, "starting>standby startup, stand");
+	begin(&f, full_config(), true);
+	assert_did(&f, "starting>standby startup, stand");
+}
+
+/*
+ * Goal: a failed lose at start goes on to fence, and that is good enough. Method: lose fails, fence succeeds.
+ */
+static void test_startup_fence(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, full_config(), false);
+	hook_done(&f, 100, 1);
+	assert_did(&f, "run fence 2000ms startup planned token 0, starting>fencing startup");
+	hook_done(&f, 200, 0);
+	assert_did(&f, "fencing>starting startup, starting>standby startup, stand");
+}
+
+/* Goal: failures at start are retried with growing back-off. Method: lose and fence fail three times. */
+static void test_startup_backoff(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+	int64_t ms = 0, wait_ms = 1000;
+
+	(void)state;
+	begin(&f, config, false);
+	for (int i = 0; i < 8; i++) {
+		hook_done(&f, ms += 10, 1);
+		hook_done(&f, ms += 10, 1);
+		assert_did(&f, "fencing>starting startup");
+		assert_due(&f, ms + wait_ms);
+		tick(&f, ms + wait_ms - 1);
+		assert_did(&f, "");
+		tick(&f, ms += wait_ms);
+		assert_did(&f, "run lose 60000ms startup planned token 0");
+		wait_ms = wait_ms < 32000 ? 2 * wait_ms : 60000;
+	}
+
+	config.has[ROLE_HOOK_FENCE] = false;
+	begin(&f, config, false);
+	hook_done(&f, 10, 1);
+	assert_did(&f, "");
+	assert_due(&f, 1010);
+}
+
+/* Goal: a lose hook at start has the long limit and is then killed. Method: it never ends by itself. */
+static void test_startup_hangs(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, full_config(), false);
+	tick(&f, 59999);
+	assert_did(&f, "");
+	tick(&f, 60000);
+	assert_did(&f, "kill");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	hook_done(&f, 60001, -1);
+	assert_did(&f, "run fence 2000ms startup planned token 0, starting>fencing startup");
+}
+
+/* Goal: who is no candidate never stands. Method: startup, then a LEAD that nobody asked for. */
+static void test_no_candidate(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	config.candidate = false;
+	begin(&f, config, false);
+	hook_done(&f, 100, 0);
+	assert_did(&f, "starting>out startup");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	lead(&f, 1000, 5, 0);
+	assert_did(&f, "give up 5");
+	stop(&f, 1500, false);
+	left(&f, 1600);
+	assert_true(role_stopped(&f.r));
+}
+
+/* ---- taking office ---- */
+
+/* Goal: LEAD runs gain, its success makes active, in this order. Method: with the hook and without. */
+static void test_take_office(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	assert_did(&f, "run gain 60000ms election token 5, standby>promoting election");
+	assert_true(role_in_office(&f.r));
+	assert_int_equal(role_lease_deadline(&f.r), AT(20000));
+	assert_due(&f, 13600);
+	hook_done(&f, 1500, 0);
+	assert_did(&f, "confirm 5, promoting>active election");
+	assert_due(&f, 13600);
+
+	config.has[ROLE_HOOK_GAIN] = false;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	assert_did(&f, "standby>promoting election, confirm 5, promoting>active election");
+}
+
+/*
+ * Goal: a LEAD said again changes nothing; another one in office is passed over. Method: both in every office
+ * state.
+ */
+static void test_lead_again(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	lead(&f, 1100, 5, 0);
+	assert_did(&f, "");
+	hook_done(&f, 1500, 0);
+	lead(&f, 1600, 5, 0);
+	assert_did(&f, "");
+	lead(&f, 1700, 9, 0);
+	assert_did(&f, "");
+	leave(&f, 2000);
+	lead(&f, 2100, 5, 0);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_DEMOTING);
+}
+
+/*
+ * Goal: an office that cannot be taken is given back. Method: a spent token, a short lease, one from the
+ * future, FOLLOWING.
+ */
+static void test_refused(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, config);
+	leave(&f, 2000);
+	hook_done(&f, 3000, 0);
+	assert_did(&f, "give up 5, demoting>standby resign, stand");
+	lead(&f, 3100, 5, 3000);
+	assert_did(&f, "give up 5, stand");
+	lead(&f, 3200, 4, 3000);
+	assert_did(&f, "give up 4, stand");
+	lead(&f, 3300, 6, 3000);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+
+	begin_standby(&f, config);
+	lead(&f, 13600, 5, 0);
+	assert_did(&f, "give up 5, stand");
+	lead(&f, 13600, 6, 1);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 1001);
+	assert_did(&f, "give up 5, stand");
+	/* Its number is spent by that. */
+	lead(&f, 1002, 5, 1001);
+	assert_did(&f, "give up 5, stand");
+
+	config.has[ROLE_HOOK_FOLLOW] = true;
+	begin(&f, config, true);
+	assert_int_equal(f.r.state, ROLE_FOLLOWING);
+	lead(&f, 1000, 5, 0);
+	assert_did(&f, "give up 5");
+}
+
+/* Goal: a failed gain leads to lose, back-off that doubles, and back. Method: gain fails, again and again. */
+static void test_gain_fails(void **state)
+{
+	struct fixture f;
+	int64_t ms = 0, wait_ms = 1000;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	for (int64_t token = 5; token < 13; token++) {
+		char expected[TEXT_SIZE];
+
+		lead(&f, ms, token, ms);
+		hook_done(&f, ms += 100, 1);
+		snprintf(
+			expected, sizeof expected,
+			"promoting>demoting gain-failed, run lose 60000ms gain-failed planned token %" PRId64,
+			token);
+		assert_did(&f, expected);
+		hook_done(&f, ms += 100, 0);
+		snprintf(expected, sizeof expected, "give up %" PRId64 ", demoting>out gain-failed", token);
+		assert_did(&f, expected);
+		left(&f, ms);
+		assert_due(&f, ms + wait_ms);
+		tick(&f, ms + wait_ms - 1);
+		assert_did(&f, "");
+		tick(&f, ms += wait_ms);
+		assert_did(&f, "out>standby gain-failed, stand");
+		wait_ms = wait_ms < 32000 ? 2 * wait_ms : 60000;
+	}
+}
+
+/*
+ * Goal: exit status 75 is no failure. Method: 75 three times between failures; the back-off stays as it was.
+ */
+static void test_gain_not_now(void **state)
+{
+	static const struct {
+		int status;
+		int64_t wait_ms;
+	} cases[] = {{75, 1000}, {75, 1000}, {1, 1000}, {75, 1000}, {1, 2000}, {75, 1000}, {1, 4000}};
+	struct fixture f;
+	int64_t ms = 0, token = 5;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		lead(&f, ms, token++, ms);
+		hook_done(&f, ms, cases[i].status);
+		hook_done(&f, ms, 0);
+		left(&f, ms);
+		assert_due(&f, ms + cases[i].wait_ms);
+		tick(&f, ms += cases[i].wait_ms);
+	}
+}
+
+/* Goal: a term of a minute makes up for failures before it. Method: failures, a long term, a failure. */
+static void test_backoff_reset(void **state)
+{
+	struct fixture f;
+	int64_t ms = 0;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	for (int64_t token = 5; token < 8; token++) {
+		lead(&f, ms, token, ms);
+		hook_done(&f, ms, 1);
+		hook_done(&f, ms, 0);
+		left(&f, ms);
+		ms = (role_deadline(&f.r) - START) / MS;
+		tick(&f, ms);
+		assert_int_equal(f.r.state, ROLE_STANDBY);
+	}
+	lead(&f, ms, 9, ms);
+	hook_done(&f, ms, 0);
+	for (int i = 0; i < 60; i++) {
+		ms += 1000;
+		lease(&f, ms, ms, T);
+	}
+	leave(&f, ms);
+	hook_done(&f, ms, 0);
+	assert_int_equal(f.r.state, ROLE_STANDBY);
+	lead(&f, ms, 10, ms);
+	hook_done(&f, ms, 1);
+	hook_done(&f, ms, 0);
+	left(&f, ms);
+	assert_due(&f, ms + 1000);
+}
+
+/* Goal: a gain hook over its limit gets TERM, and KILL after the grace. Method: one that ignores TERM. */
+static void test_gain_overruns(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	config.gain_ns = 5 * SECOND;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	assert_due(&f, 6000);
+	tick(&f, 6000);
+	assert_did(&f, "term, promoting>demoting gain-failed");
+	assert_due(&f, 8000);
+	tick(&f, 7999);
+	assert_did(&f, "");
+	tick(&f, 8000);
+	assert_did(&f, "kill");
+	assert_due(&f, 13600);
+	hook_done(&f, 8001, -1);
+	assert_did(&f, "run lose 60000ms gain-failed planned token 5");
+	hook_done(&f, 8500, 0);
+	assert_did(&f, "give up 5, demoting>out gain-failed");
+}
+
+/*
+ * Goal: a gain that ends well after its demotion began changes nothing. Method: success between TERM and
+ * KILL.
+ */
+static void test_gain_too_late(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	leave(&f, 2000);
+	assert_did(&f, "promoting>demoting resign, term");
+	hook_done(&f, 2100, 0);
+	assert_did(&f, "run lose 60000ms resign planned token 5");
+}
+
+/* Goal: the end of an earlier run is nobody's. Method: HOOK_DONE with an old number. */
+static void test_stale_hook(void **state)
+{
+	struct role_event event = {.type = ROLE_EV_HOOK_DONE, .now_ns = AT(1200), .u.hook.ok = true};
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	event.u.hook.run = f.r.run - 1;
+	step(&f, event);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+}
+
+/* ---- the schedule ---- */
+
+/* Goal: the exact instants of a forced demotion. Method: nothing is renewed and no hook ends by itself. */
+static void test_forced_schedule(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	assert_due(&f, 13600);
+	tick(&f, 13599);
+	assert_did(&f, "");
+	tick(&f, 13600);
+	assert_did(&f, "active>demoting lease, run lose 4000ms lease token 5");
+	assert_due(&f, 17600);
+	tick(&f, 17599);
+	assert_did(&f, "");
+	tick(&f, 17600);
+	assert_did(&f, "kill");
+	hook_done(&f, 17600, -1);
+	assert_did(&f, "run fence 2000ms lease token 5, demoting>fencing lease");
+	assert_due(&f, 19600);
+	tick(&f, 19600);
+	assert_did(&f, "kill");
+	hook_done(&f, 19600, -1);
+	assert_did(&f, "fencing>panic lease");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	assert_true(role_in_office(&f.r));
+}
+
+/* Goal: fence may end what lose could not. Method: lose killed, fence succeeds. */
+static void test_fence_succeeds(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	hook_done(&f, 14000, 1);
+	assert_did(&f, "run fence 2000ms lease token 5, demoting>fencing lease");
+	hook_done(&f, 15000, 0);
+	assert_did(&f, "give up 5, fencing>standby lease, stand");
+	assert_false(role_in_office(&f.r));
+}
+
+/*
+ * Goal: without a fence hook a failed lose is PANIC, at the lease's end at the latest. Method: lose hangs;
+ * fails.
+ */
+static void test_no_fence(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	config.has[ROLE_HOOK_FENCE] = false;
+	config.budget.fence_ns = 0;
+	begin_active(&f, config);
+	assert_due(&f, 15600);
+	tick(&f, 15600);
+	assert_did(&f, "active>demoting lease, run lose 4000ms lease token 5");
+	assert_due(&f, 19600);
+	tick(&f, 19600);
+	assert_did(&f, "kill");
+	hook_done(&f, 19600, -1);
+	assert_did(&f, "demoting>panic lease");
+
+	begin_active(&f, config);
+	leave(&f, 2000);
+	hook_done(&f, 2500, 1);
+	assert_did(&f, "demoting>panic resign");
+}
+
+/* Goal: without any hook the office is left at once. Method: the schedule's point, a resignation. */
+static void test_no_hooks(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	memset(config.has, 0, sizeof config.has);
+	config.budget.lose_ns = config.budget.fence_ns = 0;
+	begin_active(&f, config);
+	assert_due(&f, 19600);
+	tick(&f, 19600);
+	assert_did(&f, "active>demoting lease, give up 5, demoting>standby lease, stand");
+	lead(&f, 20000, 6, 20000);
+	leave(&f, 20001);
+	assert_did(&f, "active>demoting resign, give up 6, demoting>standby resign, stand");
+}
+
+/*
+ * Goal: a gain hook at the end of the lease is killed within the schedule. Method: it ignores TERM; long and
+ * short lose.
+ */
+static void test_lease_ends_in_promoting(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 13600);
+	assert_did(&f, "promoting>demoting lease, term");
+	assert_due(&f, 14100);
+	tick(&f, 14100);
+	assert_did(&f, "kill");
+	hook_done(&f, 14100, -1);
+	assert_did(&f, "run lose 3500ms lease token 5");
+	assert_due(&f, 17600);
+
+	/* A lose hook whose limit is shorter than the grace still has most of it. */
+	config.budget.lose_ns = 200 * MS;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 17400);
+	assert_did(&f, "promoting>demoting lease, term");
+	assert_due(&f, 17450);
+	tick(&f, 17450);
+	assert_did(&f, "kill");
+	hook_done(&f, 17450, -1);
+	assert_did(&f, "run lose 150ms lease token 5");
+	assert_due(&f, 17600);
+
+	/* No lose hook: no grace is left at all. */
+	config.has[ROLE_HOOK_LOSE] = false;
+	config.budget.lose_ns = 0;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 17600);
+	assert_did(&f, "promoting>demoting lease, term, kill");
+	hook_done(&f, 17600, -1);
+	assert_did(&f, "give up 5, demoting>standby lease, stand");
+}
+
+/* Goal: proofs keep the office. Method: leases that extend; older, future and longer ones that must not. */
+static void test_lease_extends(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	lease(&f, 4000, 3000, T);
+	assert_due(&f, 16600);
+	lease(&f, 4100, 2000, T);
+	assert_due(&f, 16600);
+	lease(&f, 4200, 4201, T);
+	assert_due(&f, 16600);
+	lease(&f, 4300, 4000, 2 * T);
+	assert_due(&f, 17600);
+	/* A smaller T counts at once, also with an older start. */
+	lease(&f, 4400, 4000, T - 5 * SECOND);
+	assert_due(&f, 4000 + 15000 - 300 - 6000);
+	lease(&f, 4500, 3000, T);
+	assert_due(&f, 4000 + 15000 - 300 - 6000);
+	assert_int_equal(role_lease_deadline(&f.r), AT(19000));
+}
+
+/* Goal: waking up late goes straight to the latest point passed, reason pause. Method: each point, by far. */
+static void test_late_wakeup(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	/* A timer that is a little late is not a pause. */
+	begin_active(&f, config);
+	tick(&f, 13650);
+	assert_did(&f, "active>demoting lease, run lose 3950ms lease token 5");
+	begin_active(&f, config);
+	tick(&f, 15000);
+	assert_did(&f, "active>demoting pause, run lose 2600ms pause token 5");
+	begin_active(&f, config);
+	tick(&f, 17600);
+	assert_did(&f, "active>demoting pause, run fence 2000ms pause token 5, demoting>fencing pause");
+	begin_active(&f, config);
+	tick(&f, 18600);
+	assert_did(&f, "active>demoting pause, run fence 1000ms pause token 5, demoting>fencing pause");
+	/* Past everything: the hook gets its own limit all the same. */
+	begin_active(&f, config);
+	tick(&f, 50000);
+	assert_did(&f, "active>demoting pause, run fence 2000ms pause token 5, demoting>fencing pause");
+	assert_due(&f, 52000);
+
+	config.has[ROLE_HOOK_FENCE] = false;
+	config.budget.fence_ns = 0;
+	begin_active(&f, config);
+	tick(&f, 50000);
+	assert_did(&f, "active>demoting pause, run lose 4000ms pause token 5");
+	assert_due(&f, 54000);
+}
+
+/*
+ * Goal: the clock comes before the message. Method: events that speak for the office, past its demotion
+ * point.
+ */
+static void test_clock_before_message(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	lease(&f, 15000, 14900, T);
+	/* The demotion stands; that lose has all of its limit again is right, since the proof is good. */
+	assert_did(&f, "active>demoting pause, run lose 4000ms pause token 5");
+
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	hook_done(&f, 15000, 0);
+	assert_did(&f, "promoting>demoting pause, term, kill, run lose 2600ms pause token 5");
+}
+
+/* ---- planned demotions ---- */
+
+/*
+ * Goal: a planned lose has its own limit while heartbeats go on. Method: extensions until the limit of 60 s.
+ */
+static void test_planned(void **state)
+{
+	struct fixture f;
+	int64_t ms;
+
+	(void)state;
+	begin_active(&f, full_config());
+	leave(&f, 2000);
+	assert_did(&f, "active>demoting resign, run lose 60000ms resign planned token 5");
+	for (ms = 3000; ms < 62000; ms += 1000) {
+		lease(&f, ms, ms - 100, T);
+		assert_did(&f, "");
+	}
+	assert_due(&f, 62000);
+	tick(&f, 62000);
+	assert_did(&f, "kill");
+	hook_done(&f, 62000, -1);
+	assert_did(&f, "run fence 2000ms resign planned token 5, demoting>fencing resign");
+}
+
+/* Goal: the lease's end cuts a planned lose short. Method: no extension; the kill point is the schedule's. */
+static void test_planned_cut_by_lease(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	leave(&f, 2000);
+	assert_due(&f, 13600);
+	lease(&f, 3000, 1000, T);
+	assert_due(&f, 14600);
+	tick(&f, 14600);
+	assert_did(&f, "");
+	assert_due(&f, 18600);
+	/* A proof during a forced demotion changes nothing any more. */
+	lease(&f, 15000, 14000, T);
+	assert_due(&f, 18600);
+	tick(&f, 18600);
+	assert_did(&f, "kill");
+	hook_done(&f, 18600, -1);
+	assert_int_equal(f.r.hook, ROLE_HOOK_FENCE);
+}
+
+/*
+ * Goal: a planned demotion during which the lease fails still is within the schedule. Method: gain ignores
+ * TERM.
+ */
+static void test_planned_with_gain(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	leave(&f, 13000);
+	assert_did(&f, "promoting>demoting resign, term");
+	assert_due(&f, 13600);
+	tick(&f, 13600);
+	assert_did(&f, "kill");
+	hook_done(&f, 13600, -1);
+	assert_did(&f, "run lose 4000ms resign token 5");
+}
+
+/*
+ * Goal: LOST turns a planned lose into a forced one. Method: LOST during it; of another token it is nothing.
+ */
+static void test_lost_while_planned(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	leave(&f, 2000);
+	end_of(&f, 2500, ROLE_EV_LOST, 4, TENURE_REASON_SESSION);
+	assert_due(&f, 13600);
+	end_of(&f, 3000, ROLE_EV_LOST, 5, TENURE_REASON_SESSION);
+	assert_did(&f, "");
+	assert_due(&f, 7000);
+	tick(&f, 7000);
+	assert_did(&f, "kill");
+}
+
+/* Goal: a term that is lost ends at once, by force. Method: LOST in PROMOTING and ACTIVE. */
+static void test_lost(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	end_of(&f, 2000, ROLE_EV_LOST, 5, TENURE_REASON_ZNODE_DELETED);
+	assert_did(&f, "active>demoting znode-deleted, run lose 4000ms znode-deleted token 5");
+	hook_done(&f, 3000, 0);
+	assert_did(&f, "give up 5, demoting>standby znode-deleted, stand");
+	end_of(&f, 3100, ROLE_EV_LOST, 5, TENURE_REASON_SESSION);
+	assert_did(&f, "");
+
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	end_of(&f, 2000, ROLE_EV_LOST, 5, TENURE_REASON_SESSION);
+	assert_did(&f, "promoting>demoting session, term");
+	assert_due(&f, 2500);
+}
+
+/* Goal: LEAVE names its term. Method: another's token, the own one, none while not in office. */
+static void test_leave_token(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	end_of(&f, 2000, ROLE_EV_LEAVE, 4, TENURE_REASON_RESIGN);
+	assert_did(&f, "");
+	end_of(&f, 2000, ROLE_EV_LEAVE, 5, TENURE_REASON_HEALTH);
+	assert_did(&f, "active>demoting health, run lose 60000ms health planned token 5");
+	begin_standby(&f, full_config());
+	leave(&f, 2000);
+	assert_did(&f, "");
+}
+
+/* ---- stopping ---- */
+
+/* Goal: a stop leaves office at leisure, then the queue. Method: SIGTERM once while active. */
+static void test_stop_active(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	stop(&f, 2000, false);
+	assert_did(&f, "active>demoting stop, run lose 60000ms stop planned token 5");
+	assert_false(role_stopped(&f.r));
+	hook_done(&f, 9000, 0);
+	assert_did(&f, "give up 5, demoting>out stop");
+	assert_false(role_stopped(&f.r));
+	assert_due(&f, 12000);
+	left(&f, 9100);
+	assert_true(role_stopped(&f.r));
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+}
+
+/* Goal: the second stop forces. Method: SIGTERM again during a long lose; and as the first of all. */
+static void test_stop_twice(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	stop(&f, 2000, false);
+	stop(&f, 8000, true);
+	assert_did(&f, "");
+	assert_due(&f, 12000);
+	tick(&f, 12000);
+	assert_did(&f, "kill");
+
+	begin_active(&f, full_config());
+	stop(&f, 2000, true);
+	assert_did(&f, "active>demoting stop, run lose 4000ms stop token 5");
+
+	begin(&f, full_config(), false);
+	stop(&f, 1000, false);
+	assert_due(&f, 60000);
+	stop(&f, 2000, true);
+	assert_due(&f, 6000);
+}
+
+/*
+ * Goal: a stop ends in every state within bounded time, whatever does not answer. Method: each state, only
+ * the timer.
+ */
+static void test_stop_everywhere(void **state)
+{
+	static const enum role_state from[] = {ROLE_STARTING,  ROLE_FOLLOWING, ROLE_STANDBY,
+					       ROLE_PROMOTING, ROLE_ACTIVE,    ROLE_DEMOTING,
+					       ROLE_FENCING,   ROLE_PANIC,     ROLE_OUT};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(from); i++) {
+		for (int force = 0; force < 2; force++) {
+			struct role_config config = full_config();
+			struct fixture f;
+			int64_t ms = 5000;
+
+			config.has[ROLE_HOOK_FOLLOW] = from[i] == ROLE_FOLLOWING;
+			begin(&f, config, from[i] != ROLE_STARTING);
+			if (from[i] == ROLE_FOLLOWING)
+				leader(&f, 0, NOBODY, 0);
+			if (from[i] >= ROLE_PROMOTING)
+				lead(&f, 1000, 5, 0);
+			if (from[i] >= ROLE_ACTIVE && from[i] != ROLE_OUT)
+				hook_done(&f, 1500, 0);
+			if (from[i] >= ROLE_DEMOTING && from[i] != ROLE_OUT)
+				leave(&f, 2000);
+			if (from[i] >= ROLE_FENCING)
+				hook_done(&f, 2500, 1);
+			if (from[i] == ROLE_PANIC)
+				hook_done(&f, 3000, 1);
+			if (from[i] == ROLE_OUT)
+				hook_done(&f, 3000, 0);
+			assert_int_equal(f.r.state, from[i]);
+
+			stop(&f, ms, force);
+			for (int k = 0; k < 20 && !role_stopped(&f.r); k++) {
+				if (f.r.hook != ROLE_HOOK_NONE && f.r.kill_sent) {
+					hook_done(&f, ms, -1);
+					continue;
+				}
+				assert_true(role_deadline(&f.r) < INT64_MAX);
+				ms = (role_deadline(&f.r) - START) / MS;
+				tick(&f, ms);
+			}
+			assert_true(role_stopped(&f.r));
+			assert_true(ms <= 5000 + 60000 + 2 * 6000 + 3000);
+		}
+	}
+}
+
+/* Goal: a stop in PANIC tries lose once more. Method: it fails again; then it succeeds. */
+static void test_stop_in_panic(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	config.has[ROLE_HOOK_FENCE] = false;
+	begin_active(&f, config);
+	leave(&f, 2000);
+	hook_done(&f, 2500, 1);
+	stop(&f, 3000, false);
+	assert_did(&f, "panic>demoting stop, run lose 4000ms stop token 5");
+	hook_done(&f, 4000, 1);
+	assert_did(&f, "demoting>panic stop");
+	assert_true(role_stopped(&f.r));
+
+	begin_active(&f, config);
+	leave(&f, 2000);
+	hook_done(&f, 2500, 1);
+	stop(&f, 3000, false);
+	hook_done(&f, 4000, 0);
+	assert_did(&f, "give up 5, demoting>out stop");
+	left(&f, 4001);
+	assert_true(role_stopped(&f.r));
+
+	/* By force nothing is tried any more. */
+	begin_active(&f, config);
+	leave(&f, 2000);
+	hook_done(&f, 2500, 1);
+	stop(&f, 3000, true);
+	assert_did(&f, "");
+	assert_true(role_stopped(&f.r));
+}
+
+/* Goal: a failed lose during a stop is tried once more from PANIC, no more. Method: lose always fails. */
+static void test_stop_panics(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	config.has[ROLE_HOOK_FENCE] = false;
+	begin_active(&f, config);
+	stop(&f, 2000, false);
+	hook_done(&f, 3000, 1);
+	assert_did(&f, "demoting>panic stop, panic>demoting stop, run lose 4000ms stop token 5");
+	hook_done(&f, 4000, 1);
+	assert_did(&f, "demoting>panic stop");
+	assert_true(role_stopped(&f.r));
+}
+
+/* ---- following ---- */
+
+static struct role_config follow_config(void)
+{
+	struct role_config config = full_config();
+
+	config.has[ROLE_HOOK_FOLLOW] = true;
+	return config;
+}
+
+/*
+ * Goal: nobody is followed before it is known who leads. Method: startup with nobody, with a leader, with one
+ * promoting.
+ */
+static void test_follow_at_startup(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	assert_did(&f, "starting>following startup");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	leader(&f, 100, NOBODY, 0);
+	assert_did(&f, "run follow 0ms startup planned token 0");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	hook_done(&f, 900, 0);
+	assert_did(&f, "following>standby startup, stand");
+
+	begin(&f, follow_config(), true);
+	leader(&f, 100, PROMOTING, 7);
+	assert_did(&f, "");
+	leader(&f, 200, LEADING, 7);
+	assert_did(&f, "run follow 0ms startup planned token 7");
+	hook_done(&f, 900, 0);
+	assert_did(&f, "following>standby startup, stand");
+
+	begin(&f, follow_config(), true);
+	leader(&f, 100, PROMOTING, 7);
+	leader(&f, 200, GONE, 7);
+	assert_did(&f, "run follow 0ms startup planned token 0");
+}
+
+/*
+ * Goal: a new leader is followed out of the queue. Method: a standby, a promoting leader, the same one
+ * active.
+ */
+static void test_follow_new_leader(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, 0, LEADING, 7);
+	hook_done(&f, 100, 0);
+	leader(&f, 200, LEADING, 7);
+	leader(&f, 300, GONE, 7);
+	leader(&f, 400, PROMOTING, 9);
+	assert_did(&f, "");
+	leader(&f, 500, LEADING, 9);
+	assert_did(&f, "retire, standby>following election, run follow 0ms election planned token 9");
+	left(&f, 600);
+	hook_done(&f, 700, 0);
+	assert_did(&f, "following>standby election, stand");
+}
+
+/* Goal: the newest leader counts. Method: the leader changes, is gone, comes back while the hook runs. */
+static void test_follow_changes_while_running(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, 0, LEADING, 7);
+	leader(&f, 100, PROMOTING, 9);
+	assert_did(&f, "");
+	leader(&f, 200, LEADING, 9);
+	assert_did(&f, "term");
+	assert_due(&f, 2200);
+	leader(&f, 300, LEADING, 9);
+	assert_did(&f, "");
+	tick(&f, 2200);
+	assert_did(&f, "kill");
+	hook_done(&f, 2201, -1);
+	assert_did(&f, "run follow 0ms startup planned token 9");
+	leader(&f, 2300, GONE, 9);
+	assert_did(&f, "term");
+	/* It ended well, but with the former leader. */
+	hook_done(&f, 2400, 0);
+	assert_did(&f, "run follow 0ms startup planned token 0");
+}
+
+/*
+ * Goal: a failing follow backs off, and that does not touch gain's back-off. Method: failures, success,
+ * failures.
+ */
+static void test_follow_backoff(void **state)
+{
+	struct fixture f;
+	int64_t ms = 0, wait_ms = 1000;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, ms, LEADING, 7);
+	for (int i = 0; i < 8; i++) {
+		hook_done(&f, ms += 10, 1);
+		assert_did(&f, "");
+		assert_due(&f, ms + wait_ms);
+		tick(&f, ms += wait_ms);
+		assert_did(&f, "run follow 0ms startup planned token 7");
+		wait_ms = wait_ms < 32000 ? 2 * wait_ms : 60000;
+	}
+	hook_done(&f, ms, 0);
+	leader(&f, ms, LEADING, 9);
+	hook_done(&f, ms, 1);
+	assert_due(&f, ms + 1000);
+	/* A newer leader is followed at the same instant. */
+	leader(&f, ms + 500, LEADING, 11);
+	assert_did(&f, "");
+	tick(&f, ms + 1000);
+	assert_did(&f, "run follow 0ms election planned token 11");
+}
+
+/* Goal: a follow hook over its limit gets TERM, KILL and counts as failed. Method: one that ignores TERM. */
+static void test_follow_overruns(void **state)
+{
+	struct role_config config = follow_config();
+	struct fixture f;
+
+	(void)state;
+	config.follow_ns = 5 * SECOND;
+	begin(&f, config, true);
+	leader(&f, 0, LEADING, 7);
+	assert_did(&f, "run follow 5000ms startup planned token 7");
+	tick(&f, 5000);
+	assert_did(&f, "term");
+	tick(&f, 7000);
+	assert_did(&f, "kill");
+	hook_done(&f, 7001, -1);
+	assert_did(&f, "");
+	assert_due(&f, 8001);
+}
+
+/*
+ * Goal: after a demotion the member follows before it stands. Method: its own record still names it; then the
+ * successor.
+ */
+static void test_follow_after_demotion(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, 0, NOBODY, 0);
+	hook_done(&f, 100, 0);
+	lead(&f, 1000, 5, 0);
+	leader(&f, 1100, SELF, 5);
+	hook_done(&f, 1500, 0);
+	leave(&f, 2000);
+	hook_done(&f, 2500, 0);
+	assert_did(&f, "give up 5, demoting>following resign, run follow 0ms resign planned token 0");
+	leader(&f, 2600, LEADING, 9);
+	assert_did(&f, "term");
+	hook_done(&f, 2700, -1);
+	assert_did(&f, "run follow 0ms resign planned token 9");
+	hook_done(&f, 2800, 0);
+	assert_did(&f, "following>standby resign, stand");
+}
+
+/*
+ * Goal: a follow hook that succeeds does not forgive failed gains, and who backs off follows meanwhile.
+ * Method: gain fails twice, with a follow after each; a successor appears during the second back-off.
+ */
+static void test_gain_fails_with_follow(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, 0, NOBODY, 0);
+	hook_done(&f, 0, 0);
+	lead(&f, 100, 5, 100);
+	leader(&f, 100, SELF, 5);
+	hook_done(&f, 200, 1);
+	hook_done(&f, 300, 0);
+	assert_did(&f,
+		   "give up 5, demoting>following gain-failed, run follow 0ms gain-failed planned token 0");
+	left(&f, 300);
+	hook_done(&f, 400, 0);
+	assert_did(&f, "following>out gain-failed");
+	assert_due(&f, 1300);
+	tick(&f, 1300);
+	assert_did(&f, "out>standby gain-failed, stand");
+	lead(&f, 2000, 6, 2000);
+	leader(&f, 2000, SELF, 6);
+	hook_done(&f, 2000, 1);
+	hook_done(&f, 2000, 0);
+	left(&f, 2000);
+	hook_done(&f, 2000, 0);
+	assert_due(&f, 4000);
+	leader(&f, 2100, LEADING, 9);
+	assert_did(&f, "out>following gain-failed, run follow 0ms gain-failed planned token 9");
+	hook_done(&f, 2200, 0);
+	assert_did(&f, "following>out gain-failed");
+	assert_due(&f, 4000);
+	tick(&f, 4000);
+	assert_did(&f, "out>standby gain-failed, stand");
+}
+
+/* Goal: who never leads still follows. Method: leaders come and change. */
+static void test_follow_no_candidate(void **state)
+{
+	struct role_config config = follow_config();
+	struct fixture f;
+
+	(void)state;
+	config.candidate = false;
+	begin(&f, config, true);
+	leader(&f, 0, LEADING, 7);
+	hook_done(&f, 100, 0);
+	assert_did(&f, "following>out startup");
+	leader(&f, 200, PROMOTING, 9);
+	assert_did(&f, "");
+	leader(&f, 300, LEADING, 9);
+	assert_did(&f, "out>following startup, run follow 0ms startup planned token 9");
+	hook_done(&f, 400, 1);
+	assert_due(&f, 1400);
+	tick(&f, 1400);
+	hook_done(&f, 1500, 0);
+	assert_did(&f, "following>out startup");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+}
+
+/* Goal: a stop ends a follow hook. Method: SIGTERM while it runs. */
+static void test_stop_while_following(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f, follow_config(), true);
+	leader(&f, 0, LEADING, 7);
+	stop(&f, 100, false);
+	assert_did(&f, "term");
+	hook_done(&f, 200, -1);
+	assert_did(&f, "following>out stop");
+	assert_true(role_stopped(&f.r));
+}
+
+/* ---- the random run ---- */
+
+enum { SEEDS = 20000, STEPS = 400 };
+
+/* Hooks, an elector and a lease around the core. */
+struct model {
+	struct random_run run;
+	struct fixture f;
+	int64_t now_ns;
+	bool exact;   /* timers are never late and T never shrinks: then the schedule must hold */
+	bool extends; /* the lease is extended now and then */
+	/* The hook that runs. */
+	bool hook;
+	uint32_t hook_run;
+	int64_t hook_ends_ns; /* by itself; INT64_MAX: never */
+	bool killed;
+	/* The elector. */
+	bool standing;
+	int64_t next_token, told; /* told: LEAD said and no GIVE_UP back; 0: none */
+	int64_t last_led;
+	int64_t lease_start_ns, lease_timeout_ns;
+	bool stopping;
+	unsigned terms;
+};
+
+static void model_run(struct model *m, const struct role_action *a)
+{
+	const struct role *r = &m->f.r;
+
+	CHECK_RUN(&m->run, !m->hook); /* S3 */
+	m->hook = true;
+	m->hook_run = a->run;
+	m->killed = false;
+	m->hook_ends_ns = random_once_in(&m->run, a->hook == ROLE_HOOK_GAIN ? 4 : 15)
+				  ? INT64_MAX
+				  : m->now_ns + random_below(&m->run, 6 * SECOND);
+	if (a->hook != ROLE_HOOK_GAIN)
+		return;
+	m->terms++;
+	CHECK_RUN(&m->run, a->token > m->last_led); /* S2 */
+	m->last_led = a->token;
+	CHECK_RUN(&m->run, m->now_ns < tenure_schedule_for(&r->config.budget, m->lease_timeout_ns,
+							   m->lease_start_ns + m->lease_timeout_ns)
+					       .demote_ns);
+}
+
+static void model_action(struct model *m, const struct role_action *a)
+{
+	switch (a->type) {
+	case ROLE_DO_RUN:
+		model_run(m, a);
+		break;
+	case ROLE_DO_TERM:
+		CHECK_RUN(&m->run, m->hook);
+		if (!random_once_in(&m->run, 3) && m->hook_ends_ns > m->now_ns)
+			m->hook_ends_ns = m->now_ns + random_below(&m->run, 3 * SECOND);
+		break;
+	case ROLE_DO_KILL:
+		CHECK_RUN(&m->run, m->hook);
+		m->killed = true;
+		m->hook_ends_ns = m->now_ns;
+		break;
+	case ROLE_DO_STAND:
+		m->standing = true;
+		break;
+	case ROLE_DO_RETIRE:
+		m->standing = false;
+		break;
+	case ROLE_DO_GIVE_UP:
+		m->standing = false;
+		if (a->token == m->told)
+			m->told = 0;
+		break;
+	case ROLE_DO_CONFIRM:
+		CHECK_RUN(&m->run, a->token == m->told || m->told == 0);
+		break;
+	case ROLE_DO_CHANGED:
+		CHECK_RUN(&m->run, a->state != a->old_state);
+		CHECK_RUN(&m->run, a->state != ROLE_PROMOTING || a->old_state == ROLE_STANDBY);
+		CHECK_RUN(&m->run, a->state != ROLE_ACTIVE || a->old_state == ROLE_PROMOTING);
+		break;
+	}
+}
+
+static void model_step(struct model *m, struct role_event event)
+{
+	event.now_ns = m->now_ns;
+	step(&m->f, event);
+	for (unsigned i = 0; i < m->f.u.count; i++)
+		model_action(m, &m->f.u.actions[i]);
+	if (event.type == ROLE_EV_TIMER)
+		CHECK_RUN(&m->run, role_deadline(&m->f.r) > m->now_ns);
+	CHECK_RUN(&m->run, m->hook == (m->f.r.hook != ROLE_HOOK_NONE));
+}
+
+/* Out by the end of the schedule, or nothing left that could be done. */
+static void model_check_out(const struct model *m)
+{
+	const struct role *r = &m->f.r;
+	int64_t out_ns = role_lease_deadline(r) - tenure_budget_margin(r->timeout_ns);
+
+	if (m->exact && role_in_office(r) && m->now_ns > out_ns)
+		CHECK_RUN(&m->run, r->state == ROLE_PANIC || m->stopping);
+}
+
+static void model_hook_ends(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_HOOK_DONE};
+
+	event.u.hook.run = m->hook_run;
+	event.u.hook.ok = !m->killed && !random_once_in(&m->run, 8);
+	event.u.hook.not_now = !event.u.hook.ok && random_once_in(&m->run, 4);
+	m->hook = false;
+	m->hook_ends_ns = INT64_MAX;
+	model_step(m, event);
+}
+
+static void model_lead(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_LEAD};
+
+	m->told = m->next_token++;
+	m->lease_start_ns = m->now_ns - random_below(&m->run, 14 * SECOND);
+	m->lease_timeout_ns = T;
+	event.u.lead.token = m->told;
+	event.u.lead.reason = random_once_in(&m->run, 2) ? TENURE_REASON_ELECTION : TENURE_REASON_HANDOFF;
+	event.u.lead.lease_start_ns = m->lease_start_ns;
+	event.u.lead.lease_timeout_ns = T;
+	model_step(m, event);
+}
+
+static void model_lease(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_LEASE};
+	int64_t start_ns = m->now_ns - random_below(&m->run, 4 * SECOND);
+
+	m->lease_start_ns = start_ns > m->lease_start_ns ? start_ns : m->lease_start_ns;
+	if (!m->exact && random_once_in(&m->run, 10))
+		m->lease_timeout_ns -= m->lease_timeout_ns / 4;
+	event.u.lease.start_ns = start_ns;
+	event.u.lease.timeout_ns = m->lease_timeout_ns;
+	model_step(m, event);
+}
+
+static void model_random_event(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_LEADER};
+	int64_t dice = random_below(&m->run, 100);
+
+	if (dice < 40 && m->standing && m->told == 0) {
+		model_lead(m);
+	} else if (dice < 50) {
+		if (m->extends || random_once_in(&m->run, 10))
+			model_lease(m);
+	} else if (dice < 53 || dice < 55) {
+		event.type = dice < 53 ? ROLE_EV_LOST : ROLE_EV_LEAVE;
+		event.u.end.token = random_once_in(&m->run, 4) ? m->next_token : m->told;
+		event.u.end.reason = dice < 53 ? TENURE_REASON_SESSION : TENURE_REASON_RESIGN;
+		model_step(m, event);
+	} else if (dice < 65) {
+		event.u.leader.token = random_below(&m->run, m->next_token);
+		event.u.leader.active = random_once_in(&m->run, 2);
+		event.u.leader.gone = random_once_in(&m->run, 3);
+		event.u.leader.self = event.u.leader.token == m->told;
+		model_step(m, event);
+	} else if (dice < 75) {
+		event.type = ROLE_EV_LEFT;
+		model_step(m, event);
+	} else if (dice < 77) {
+		/* Of a run that is over. */
+		event.type = ROLE_EV_HOOK_DONE;
+		event.u.hook.run = m->f.r.run - 1;
+		event.u.hook.ok = true;
+		model_step(m, event);
+	}
+}
+
+/* Stops the role wherever it is; nothing but its timer and its hooks' ends must be needed. */
+static void model_stop(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_STOP, .u.force = random_once_in(&m->run, 2)};
+	const int64_t bound_ns = m->now_ns + 90 * SECOND;
+
+	m->stopping = true;
+	model_step(m, event);
+	while (!role_stopped(&m->f.r)) {
+		int64_t due_ns = role_deadline(&m->f.r);
+
+		CHECK_RUN(&m->run, m->now_ns < bound_ns);
+		if (m->hook && m->hook_ends_ns <= due_ns) {
+			m->now_ns = m->hook_ends_ns > m->now_ns ? m->hook_ends_ns : m->now_ns;
+			model_hook_ends(m);
+		} else {
+			CHECK_RUN(&m->run, due_ns != INT64_MAX);
+			m->now_ns = due_ns > m->now_ns ? due_ns : m->now_ns;
+			model_step(m, (struct role_event){.type = ROLE_EV_TIMER});
+		}
+	}
+}
+
+static struct role_config model_config(struct model *m)
+{
+	struct role_config config = full_config();
+
+	for (unsigned hook = ROLE_HOOK_GAIN; hook < ROLE_HOOK_COUNT; hook++)
+		config.has[hook] = !random_once_in(&m->run, 4);
+	if (!config.has[ROLE_HOOK_LOSE])
+		config.budget.lose_ns = 0;
+	else if (random_once_in(&m->run, 3))
+		config.budget.lose_ns = 100 * MS;
+	if (!config.has[ROLE_HOOK_FENCE])
+		config.budget.fence_ns = 0;
+	config.candidate = !random_once_in(&m->run, 10);
+	config.gain_ns = (1 + random_below(&m->run, 10)) * SECOND;
+	config.handoff_ns = (5 + random_below(&m->run, 30)) * SECOND;
+	config.follow_ns = random_once_in(&m->run, 2) ? 0 : 3 * SECOND;
+	return config;
+}
+
+static unsigned run_random(uint64_t seed)
+{
+	struct model m;
+
+	memset(&m, 0, sizeof m);
+	random_begin(&m.run, seed);
+	m.now_ns = START;
+	m.next_token = 5;
+	m.exact = seed % 2 == 0;
+	m.extends = seed % 4 < 2;
+	m.hook_ends_ns = INT64_MAX;
+	role_init(&m.f.r, &(struct role_config){.candidate = false});
+	m.f.r.config = model_config(&m);
+	model_step(&m, (struct role_event){.type = ROLE_EV_BEGIN, .u.skip_lose = random_once_in(&m.run, 2)});
+	for (m.run.step = 0; m.run.step < STEPS; m.run.step++) {
+		int64_t next_ns = m.now_ns + random_below(&m.run, 1000 * MS);
+		int64_t due_ns = role_deadline(&m.f.r);
+
+		if (m.hook_ends_ns <= next_ns && m.hook_ends_ns <= due_ns) {
+			m.now_ns = m.hook_ends_ns > m.now_ns ? m.hook_ends_ns : m.now_ns;
+			model_hook_ends(&m);
+		} else if (due_ns <= next_ns) {
+			m.now_ns = due_ns > m.now_ns ? due_ns : m.now_ns;
+			if (!m.exact && random_once_in(&m.run, 10))
+				m.now_ns += random_below(&m.run, 10 * SECOND);
+			model_step(&m, (struct role_event){.type = ROLE_EV_TIMER});
+		} else {
+			m.now_ns = next_ns;
+			model_random_event(&m);
+		}
+		model_check_out(&m);
+		/* Nothing but a stop leads out of PANIC. */
+		if (m.f.r.state == ROLE_PANIC && random_once_in(&m.run, 20))
+			break;
+	}
+	model_stop(&m);
+	return m.terms;
+}
+
+/*
+ * Goal: over any sequence of events no two hooks overlap, gain starts only before the demotion point and by
+ * a higher token, the schedule is kept, timers do not spin, and a stop ends. Method: random hooks that obey
+ * KILL, a random elector, 20,000 seeds.
+ */
+static void test_random(void **state)
+{
+	unsigned terms = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		terms += run_random(seed);
+	assert_true(terms > SEEDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_startup),
+		cmocka_unit_test(test_startup_without_lose),
+		cmocka_unit_test(test_startup_fence),
+		cmocka_unit_test(test_startup_backoff),
+		cmocka_unit_test(test_startup_hangs),
+		cmocka_unit_test(test_no_candidate),
+		cmocka_unit_test(test_take_office),
+		cmocka_unit_test(test_lead_again),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_gain_fails),
+		cmocka_unit_test(test_gain_not_now),
+		cmocka_unit_test(test_backoff_reset),
+		cmocka_unit_test(test_gain_overruns),
+		cmocka_unit_test(test_gain_too_late),
+		cmocka_unit_test(test_stale_hook),
+		cmocka_unit_test(test_forced_schedule),
+		cmocka_unit_test(test_fence_succeeds),
+		cmocka_unit_test(test_no_fence),
+		cmocka_unit_test(test_no_hooks),
+		cmocka_unit_test(test_lease_ends_in_promoting),
+		cmocka_unit_test(test_lease_extends),
+		cmocka_unit_test(test_late_wakeup),
+		cmocka_unit_test(test_clock_before_message),
+		cmocka_unit_test(test_planned),
+		cmocka_unit_test(test_planned_cut_by_lease),
+		cmocka_unit_test(test_planned_with_gain),
+		cmocka_unit_test(test_lost_while_planned),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_leave_token),
+		cmocka_unit_test(test_stop_active),
+		cmocka_unit_test(test_stop_twice),
+		cmocka_unit_test(test_stop_everywhere),
+		cmocka_unit_test(test_stop_in_panic),
+		cmocka_unit_test(test_stop_panics),
+		cmocka_unit_test(test_follow_at_startup),
+		cmocka_unit_test(test_follow_new_leader),
+		cmocka_unit_test(test_follow_changes_while_running),
+		cmocka_unit_test(test_follow_backoff),
+		cmocka_unit_test(test_follow_overruns),
+		cmocka_unit_test(test_follow_after_demotion),
+		cmocka_unit_test(test_gain_fails_with_follow),
+		cmocka_unit_test(test_follow_no_candidate),
+		cmocka_unit_test(test_stop_while_following),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests_name("role", tests, NULL, NULL);
+}
