@@ -1,0 +1,25 @@
+/* A request on the control socket, read from its line. */
+#ifndef TENURE_ELECTOR_CONTROL_LINE_H
+#define TENURE_ELECTOR_CONTROL_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tenure/limits.h"
+
+enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN };
+
+struct control_line {
+	enum control_command command;
+	char election[TENURE_ELECTION_SIZE]; /* "": not named */
+	bool force;
+};
+
+/*
+ * Reads SIZE bytes, a line without its end. Returns 0; or -EBADMSG (not such an object), -ENOSYS (a
+ * command this version does not know), -EINVAL (a field of the wrong kind), with *ERROR pointing to a
+ * text for people, and leaves *OUT alone.
+ */
+int control_line_parse(const char *line, size_t size, struct control_line *out, const char **error);
+
+#endif
