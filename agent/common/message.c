@@ -84,7 +84,7 @@ static bool is_sound(const struct message *m)
 		return false;
 	switch (m->type) {
 	case MESSAGE_START:
-		return is_session(&m->u.start.session);
+		return is_lease(m->u.start.lease_start_ns, m->u.start.session.timeout_ns);
 	case MESSAGE_RESTORE:
 	case MESSAGE_CANDIDATE:
 		return is_text(m->u.restore.name, sizeof(m->u.restore.name)) && m->u.restore.czxid >= 0 &&

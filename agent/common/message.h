@@ -66,6 +66,7 @@ struct message {
 			int32_t supervisor_pid;
 			int64_t started_ms; /* wall clock */
 			struct session_credentials session; /* id 0: none */
+			int64_t lease_start_ns; /* proven of it so far; 0: nothing */
 		} start;
 		struct {
 			char name[TENURE_CANDIDATE_SIZE]; /* "": none */

@@ -62,7 +62,8 @@ static void tell_contests(struct shell *shell, const struct session_update *upda
 			contest_step(c, &up);
 		if (update->up && c->member.dirty)
 			member_changed(c);
-		if (update->lease_changed)
+		/* A process that took the session up has had no news of its lease yet. */
+		if (update->lease_changed || update->up)
 			contest_step(c, &lease);
 	}
 }
@@ -100,7 +101,7 @@ static void perform(struct shell *shell, enum session_action action)
 		}
 		break;
 	case SESSION_DO_RESTART:
-		log_info(NULL, "starting anew for the session's sake", "servers=%zu",
+		log_info(NULL, "leaving, so that a new process tries another connection for the session", "servers=%zu",
 			 shell->ensemble.servers.set.count);
 		upward_flush(shell);
 		shell_leave(ELECTOR_EXIT_RESTART);
@@ -292,10 +293,10 @@ int ensemble_init(struct shell *shell, struct port *port)
 	return servers_init(shell);
 }
 
-void ensemble_begin(struct shell *shell, const struct session_credentials *credentials)
+void ensemble_begin(struct shell *shell, const struct session_credentials *credentials, int64_t lease_start_ns)
 {
 	if (credentials->id != 0)
-		session_resume(&shell->ensemble.session, credentials);
+		session_resume(&shell->ensemble.session, credentials, lease_start_ns);
 	shell->ensemble.down_ns = instant_now();
 	servers_begin(shell);
 }

@@ -35,7 +35,7 @@ struct ensemble {
 int ensemble_init(struct shell *shell, struct port *port);
 
 /* Begins with the session of CREDENTIALS; id 0: a new one. */
-void ensemble_begin(struct shell *shell, const struct session_credentials *credentials);
+void ensemble_begin(struct shell *shell, const struct session_credentials *credentials, int64_t lease_start_ns);
 
 /* One step of the session core, with everything that follows from it. Fills in the instant. */
 void ensemble_step(struct shell *shell, struct session_event *event);

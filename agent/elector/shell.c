@@ -62,6 +62,7 @@ void shell_orphan(struct shell *shell)
 	shell->orphan_ns = instant_now() + shell->config->orphan_limit_ns;
 	upward_close(shell);
 	control_close(shell->control);
+	session_orphan(&shell->ensemble.session);
 	/* Without a session there is nothing to keep. */
 	if (shell->ensemble.session.credentials.id == 0)
 		shell->orphan_ns = instant_now();

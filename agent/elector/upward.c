@@ -32,6 +32,7 @@ static void on_start(struct shell *shell, const struct message *m)
 	u->agent = m->u.start.agent;
 	u->supervisor_pid = m->u.start.supervisor_pid;
 	u->session = m->u.start.session;
+	u->lease_start_ns = m->u.start.lease_start_ns;
 	for (size_t i = 0; i < shell->contest_count; i++)
 		contest_begin(&shell->contests[i], u->agent);
 }
@@ -41,7 +42,7 @@ static void on_go(struct shell *shell)
 	if (shell->upward.begun)
 		return;
 	shell->upward.begun = true;
-	ensemble_begin(shell, &shell->upward.session);
+	ensemble_begin(shell, &shell->upward.session, shell->upward.lease_start_ns);
 }
 
 static void on_restore(struct shell *shell, struct contest *c, const struct message *m)

@@ -21,6 +21,7 @@ struct upward {
 	uint64_t agent; /* first half of every guid */
 	int32_t supervisor_pid;
 	struct session_credentials session; /* to be taken up; id 0: none */
+	int64_t lease_start_ns;             /* what is proven of it; 0: nothing */
 	struct brake nonsense;
 };
 

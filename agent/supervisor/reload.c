@@ -457,7 +457,7 @@ static void replace(struct supervisor *supervisor, int64_t now_ns)
 		return;
 	supervisor->child.start_at_ns = now_ns;
 	if (!reload->keep_session)
-		memset(&supervisor->session, 0, sizeof(supervisor->session));
+		supervisor_forget_session(supervisor);
 	if (reload->cancelled) {
 		finish(supervisor, now_ns);
 		return;

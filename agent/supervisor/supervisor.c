@@ -39,6 +39,7 @@ static void send_start(struct supervisor *supervisor)
 	m.u.start.supervisor_pid = (int32_t)getpid();
 	m.u.start.started_ms = supervisor->started_ms;
 	m.u.start.session = supervisor->session;
+	m.u.start.lease_start_ns = supervisor->lease_start_ns;
 	child_send(&supervisor->child, &m);
 }
 
@@ -58,6 +59,12 @@ static void on_hello(struct supervisor *supervisor, int64_t now_ns)
 		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);
 }
 
+void supervisor_forget_session(struct supervisor *supervisor)
+{
+	memset(&supervisor->session, 0, sizeof(supervisor->session));
+	supervisor->lease_start_ns = 0;
+}
+
 static void on_session(struct supervisor *supervisor, const struct session_credentials *session,
 		       int64_t now_ns)
 {
@@ -71,6 +78,8 @@ static void on_session(struct supervisor *supervisor, const struct session_crede
 	if (session->id != 0 && session->id == supervisor->session.id &&
 	    supervisor->session.timeout_ns < timeout_ns)
 		timeout_ns = supervisor->session.timeout_ns;
+	if (session->id != supervisor->session.id)
+		supervisor->lease_start_ns = 0;
 	supervisor->session = *session;
 	supervisor->session.timeout_ns = timeout_ns;
 }
@@ -79,12 +88,15 @@ static void on_lease(struct supervisor *supervisor, const struct message *m, int
 {
 	int64_t start_ns = m->u.lease.start_ns, timeout_ns = m->u.lease.timeout_ns;
 
+	if (start_ns == 0)
+		return; /* the session has ended, which is a message of its own */
 	if (supervisor->session.id == 0 || start_ns > now_ns || timeout_ns > supervisor->session.timeout_ns) {
 		if (supervisor->doubted != supervisor->child.generation)
 			log_error(NULL, "a lease that cannot be true is not believed", " ");
 		supervisor->doubted = supervisor->child.generation;
 		return;
 	}
+	supervisor->lease_start_ns = start_ns;
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		unit_lease(supervisor->units[i], start_ns, timeout_ns, now_ns);
 }

@@ -27,6 +27,7 @@ struct supervisor {
 	size_t unit_count;
 	struct child child;
 	struct session_credentials session; /* id 0: none */
+	int64_t lease_start_ns; /* of that session, as proven so far; 0: nothing */
 	uint32_t doubted; /* generation of an elector whose lease was not believed: said once */
 	uint64_t agent;	  /* first half of every guid */
 	int64_t started_ms;
@@ -46,6 +47,9 @@ int supervisor_run(struct config *config);
 
 /* Asks every role to stop; again: by force. */
 void supervisor_stop(struct supervisor *supervisor, int64_t now_ns);
+
+/* The session has been ended: nothing is left to take up or to lean on. */
+void supervisor_forget_session(struct supervisor *supervisor);
 
 /* The unit of that name, or NULL. */
 struct unit *supervisor_find(const struct supervisor *supervisor, const char *name);

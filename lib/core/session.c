@@ -6,6 +6,10 @@
 
 enum { BACKOFF_MS = 100, BACKOFF_DOUBLINGS = 7 };
 
+/* How long an attempt to connect may hang, or a server stay silent, while a lease is running out. */
+static const int64_t least_patience_ns = 1200 * TENURE_NS_PER_MS;
+enum { CONNECT_PATIENCE = 10, SILENCE_PATIENCE = 5 }; /* parts of T */
+
 void session_init(struct session *s, const struct session_config *config)
 {
 	memset(s, 0, sizeof *s);
@@ -14,11 +18,16 @@ void session_init(struct session *s, const struct session_config *config)
 	tenure_lease_init(&s->lease, config->budget.touch_lag_ns, config->budget.ping_slack_ns);
 }
 
-void session_resume(struct session *s, const struct session_credentials *credentials)
+void session_resume(struct session *s, const struct session_credentials *credentials, int64_t lease_start_ns)
 {
 	s->credentials = *credentials;
 	s->lease.timeout_ns = credentials->timeout_ns;
-	s->resumed = credentials->id != 0;
+	s->lease.start_ns = lease_start_ns;
+}
+
+void session_orphan(struct session *s)
+{
+	s->orphaned = true;
 }
 
 static void act(struct session_update *u, enum session_action action)
@@ -42,21 +51,24 @@ static void open_handle(struct session *s, int64_t now_ns, struct session_update
 	s->adrift_ns = now_ns;
 	s->heartbeat_out = false;
 	s->addresses_changed = false;
-	if (s->resumed)
-		s->inherited_ns = now_ns + s->credentials.timeout_ns;
-	s->resumed = false;
 	tenure_lease_handle_started(&s->lease, now_ns);
 	act(u, SESSION_DO_OPEN);
 }
 
 /*
- * Giving up a handle that connects at this very moment would end the session, so while a lease may
- * rest on it only a new process, whose predecessor left by _exit, may change to other addresses.
+ * Giving up a handle that connects at this very moment would end the session, so while a lease rests
+ * on it only a new process, whose predecessor left by _exit, may try another connection.
  */
+static void restart(struct session *s, struct session_update *u)
+{
+	if (!s->orphaned)
+		act(u, SESSION_DO_RESTART);
+}
+
 static void change_addresses(struct session *s, int64_t now_ns, struct session_update *u)
 {
-	if (s->credentials.id != 0 && (lease_alive(s, now_ns) || now_ns < s->inherited_ns))
-		act(u, SESSION_DO_RESTART);
+	if (lease_alive(s, now_ns))
+		restart(s, u);
 	else
 		open_handle(s, now_ns, u);
 }
@@ -80,7 +92,6 @@ static void forget_session(struct session *s, struct session_update *u)
 	u->saved = u->gone;
 	memset(&s->credentials, 0, sizeof s->credentials);
 	s->credentials.timeout_ns = s->config.timeout_ns;
-	s->inherited_ns = 0;
 	tenure_lease_reset(&s->lease);
 }
 
@@ -145,7 +156,7 @@ static void retire_handle(struct session *s, int64_t now_ns, struct session_upda
 static void on_handle_failed(struct session *s, int64_t now_ns, struct session_update *u)
 {
 	if (s->state != SESSION_CLOSED && lease_alive(s, now_ns))
-		act(u, SESSION_DO_RESTART);
+		restart(s, u);
 	else
 		retire_handle(s, now_ns, u);
 }
@@ -201,6 +212,29 @@ static int64_t silent_at(const struct session *s)
 	return at_ns > tenure_lease_deadline(&s->lease) ? at_ns : tenure_lease_deadline(&s->lease);
 }
 
+/*
+ * The library gives a hanging attempt or a silent server 2T/3, longer than a lease may be left alone.
+ * When a new process is to try another connection; INT64_MAX: there is no lease to save.
+ */
+static int64_t restart_at(const struct session *s)
+{
+	int64_t timeout_ns = s->credentials.timeout_ns, patience_ns, at_ns;
+
+	if (s->orphaned)
+		return INT64_MAX;
+	if (s->state == SESSION_CONNECTING) {
+		patience_ns = timeout_ns / CONNECT_PATIENCE;
+		at_ns = s->adrift_ns;
+	} else if (s->state == SESSION_CONNECTED && s->heartbeat_out) {
+		patience_ns = timeout_ns / SILENCE_PATIENCE;
+		at_ns = s->heartbeat_at_ns;
+	} else {
+		return INT64_MAX;
+	}
+	at_ns += patience_ns > least_patience_ns ? patience_ns : least_patience_ns;
+	return lease_alive(s, at_ns) ? at_ns : INT64_MAX;
+}
+
 static int64_t heartbeat_at(const struct session *s)
 {
 	if (s->state != SESSION_CONNECTED || s->heartbeat_out || !s->pace)
@@ -217,6 +251,8 @@ static void on_timer(struct session *s, int64_t now_ns, struct session_update *u
 {
 	if (now_ns >= open_at(s) || now_ns >= reopen_at(s) || now_ns >= silent_at(s))
 		open_handle(s, now_ns, u);
+	else if (now_ns >= restart_at(s))
+		restart(s, u);
 	else if (now_ns >= heartbeat_at(s))
 		send_heartbeat(s, now_ns, u);
 }
@@ -260,7 +296,7 @@ void session_step(struct session *s, const struct session_event *event, struct s
 
 int64_t session_deadline(const struct session *s)
 {
-	const int64_t due_ns[] = { open_at(s), reopen_at(s), silent_at(s), heartbeat_at(s) };
+	const int64_t due_ns[] = { open_at(s), reopen_at(s), silent_at(s), restart_at(s), heartbeat_at(s) };
 	int64_t first_ns = INT64_MAX;
 
 	for (unsigned i = 0; i < sizeof due_ns / sizeof due_ns[0]; i++)

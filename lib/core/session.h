@@ -64,7 +64,7 @@ enum session_action {
 	SESSION_DO_NONE,
 	SESSION_DO_OPEN,      /* drop the present handle if any, then open one: credentials in s->credentials, id 0 = fresh */
 	SESSION_DO_HEARTBEAT, /* set a member record now; sent_ns = the event's instant */
-	SESSION_DO_RESTART,   /* the addresses changed while a session may live: leave by _exit and be restarted */
+	SESSION_DO_RESTART,   /* another connection is needed while a lease rests on the session: leave by _exit */
 };
 
 enum { SESSION_ACTIONS_MAX = 4 };
@@ -91,8 +91,7 @@ struct session {
 	bool heartbeat_out;       /* one is outstanding */
 	int64_t heartbeat_at_ns;  /* next one on the grid; while one is out: when that one was sent */
 	int64_t adrift_ns;        /* not connected since then, by this handle; 0 while connected */
-	bool resumed;             /* of an earlier process, and no handle opened for it yet */
-	int64_t inherited_ns;     /* what an earlier process proved may last until then; 0: nothing */
+	bool orphaned;            /* nobody would start a process that leaves */
 	int64_t open_at_ns;       /* back-off before the next handle; 0: none */
 	unsigned failures;        /* handles in a row that were of no use */
 };
@@ -100,7 +99,11 @@ struct session {
 void session_init(struct session *s, const struct session_config *config);
 
 /* Before the first event: take up a session of an earlier process, which must be dead. */
-void session_resume(struct session *s, const struct session_credentials *credentials);
+/* LEASE_START_NS: what that process had proven; 0: nothing. */
+void session_resume(struct session *s, const struct session_credentials *credentials, int64_t lease_start_ns);
+
+/* There is no supervisor any more: SESSION_DO_RESTART is not said again. */
+void session_orphan(struct session *s);
 
 void session_step(struct session *s, const struct session_event *event, struct session_update *update);
 

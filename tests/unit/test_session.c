@@ -149,7 +149,8 @@ static void test_heartbeat_grid(void **state)
 	for (int64_t i = 0; i < 10; i++) {
 		int64_t sent_ns = AT(1000) + i * PERIOD;
 
-		assert_int_equal(session_deadline(&f.s), sent_ns + T);
+		/* With a lease to lose, a silent server is not waited for that long. */
+		assert_int_equal(session_deadline(&f.s), sent_ns + (i == 0 ? T : T / 5));
 		reply(&f, sent_ns + 5 * MS, sent_ns, true);
 		assert_int_equal(f.u.count, 0);
 		assert_int_equal(session_deadline(&f.s), sent_ns + PERIOD);
@@ -263,6 +264,7 @@ static void test_long_cut(void **state)
 
 	(void)state;
 	begin_leased(&f);
+	session_orphan(&f.s);
 	simple(&f, SESSION_EV_DISCONNECTED, AT(3000));
 	assert_int_equal(session_deadline(&f.s), AT(3000) + T);
 	simple(&f, SESSION_EV_TIMER, AT(3000) + T - 1);
@@ -376,8 +378,41 @@ static void test_addresses_while_disconnected(void **state)
 }
 
 /*
- * Goal: a resumed session may bear a lease that only the supervisor knows of. Method: other addresses within
- * and after T.
+ * Goal: an attempt to connect that hangs, and a server that falls silent, do not cost a lease. Method: both with
+ * a lease of 20 s: a new process after 2 s and 4 s; none without a lease or a supervisor.
+ */
+static void test_impatient(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	simple(&f, SESSION_EV_ADDRESSES, AT(0));
+	connect_as(&f, AT(100), SESSION_ID, T);
+	pace(&f, AT(200), true);
+	assert_int_equal(session_deadline(&f.s), AT(200) + T);
+	reply(&f, AT(210), AT(200), true);
+	simple(&f, SESSION_EV_TIMER, AT(1200));
+	assert_only(&f, SESSION_DO_HEARTBEAT);
+	assert_int_equal(session_deadline(&f.s), AT(5200));
+	simple(&f, SESSION_EV_TIMER, AT(5199));
+	assert_int_equal(f.u.count, 0);
+	simple(&f, SESSION_EV_TIMER, AT(5200));
+	assert_only(&f, SESSION_DO_RESTART);
+
+	simple(&f, SESSION_EV_DISCONNECTED, AT(6000));
+	assert_int_equal(session_deadline(&f.s), AT(8000));
+	simple(&f, SESSION_EV_TIMER, AT(8000));
+	assert_only(&f, SESSION_DO_RESTART);
+	session_orphan(&f.s);
+	simple(&f, SESSION_EV_TIMER, AT(8001));
+	assert_int_equal(f.u.count, 0);
+	assert_int_equal(session_deadline(&f.s), AT(6000) + T);
+}
+
+/*
+ * Goal: a resumed session bears the lease that its former process had proven. Method: other addresses within
+ * and after it; a first commit where nothing had been proven.
  */
 static void test_resumed(void **state)
 {
@@ -386,7 +421,7 @@ static void test_resumed(void **state)
 
 	(void)state;
 	begin(&f);
-	session_resume(&f.s, &kept);
+	session_resume(&f.s, &kept, AT(0));
 	simple(&f, SESSION_EV_ADDRESSES, AT(0));
 	assert_only(&f, SESSION_DO_OPEN);
 	assert_int_equal(f.s.credentials.id, SESSION_ID);
@@ -397,7 +432,7 @@ static void test_resumed(void **state)
 	assert_only(&f, SESSION_DO_OPEN);
 
 	begin(&f);
-	session_resume(&f.s, &kept);
+	session_resume(&f.s, &kept, 0);
 	simple(&f, SESSION_EV_ADDRESSES, AT(0));
 	connect_as(&f, AT(100), SESSION_ID, T);
 	assert_int_equal(f.s.lease.timeout_ns, 10 * SECOND);
@@ -477,6 +512,7 @@ static void test_silent_connection(void **state)
 
 	(void)state;
 	begin_leased(&f);
+	session_orphan(&f.s);
 	simple(&f, SESSION_EV_TIMER, AT(150) + PERIOD);
 	assert_int_equal(session_deadline(&f.s), AT(150) + PERIOD + T);
 	simple(&f, SESSION_EV_TIMER, AT(150) + PERIOD + T);
@@ -557,7 +593,6 @@ struct model {
 	struct tenure_commit commits[COMMITS_MAX];
 	unsigned commit_count;
 	int64_t t_ns, q_ns, answered_ns, start_ns;
-	int64_t inherited_ns;
 	int64_t heartbeat_ns; /* the last one sent */
 	bool failed;          /* and it came back without a commit */
 	unsigned extensions;  /* of the lease */
@@ -565,14 +600,12 @@ struct model {
 
 static int64_t model_deadline(const struct model *m)
 {
-	int64_t own_ns = m->start_ns == 0 ? 0 : m->start_ns + m->t_ns;
-
-	return own_ns > m->inherited_ns ? own_ns : m->inherited_ns;
+	return m->start_ns == 0 ? 0 : m->start_ns + m->t_ns;
 }
 
 static void model_forget(struct model *m)
 {
-	m->t_ns = m->start_ns = m->inherited_ns = m->answered_ns = 0;
+	m->t_ns = m->start_ns = m->answered_ns = 0;
 	m->commit_count = 0;
 }
 
@@ -594,15 +627,15 @@ static void model_new_process(struct model *m)
 {
 	const struct session_config config = m->f.s.config;
 	const struct session_credentials kept = m->f.s.credentials;
-	int64_t inherited_ns = model_deadline(m);
+	int64_t start_ns = kept.id != 0 ? m->start_ns : 0;
 
 	session_init(&m->f.s, &config);
 	if (kept.id != 0)
-		session_resume(&m->f.s, &kept);
+		session_resume(&m->f.s, &kept, start_ns);
 	m->handle = m->connected = false;
 	m->outstanding_count = 0;
 	model_forget(m);
-	m->inherited_ns = kept.id != 0 ? inherited_ns : 0;
+	m->start_ns = start_ns;
 	m->t_ns = kept.id != 0 ? kept.timeout_ns : 0;
 }
 
@@ -815,6 +848,7 @@ int main(void)
 		cmocka_unit_test(test_other_session),
 		cmocka_unit_test(test_addresses_while_connected),
 		cmocka_unit_test(test_addresses_while_disconnected),
+		cmocka_unit_test(test_impatient),
 		cmocka_unit_test(test_resumed),
 		cmocka_unit_test(test_auth_failed),
 		cmocka_unit_test(test_handle_failed),
