@@ -1,4 +1,4 @@
-/* The election record as last read or written: its bytes, for the next edit, and what they say. */
+/* The election record as last read or written: parsed, for the next edit, and what it says. */
 #include "elector/kept.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@ enum { KEPT_LOGGED = 256 }; /* bytes of an unreadable record that go to the log 
 
 void kept_free(struct kept *kept)
 {
-	free(kept->bytes);
-	free(kept->writing);
+	tenure_document_free(kept->document);
+	tenure_document_free(kept->writing);
 	*kept = (struct kept){0};
 }
 
@@ -30,39 +30,55 @@ static void log_unreadable(const char *election, const char *bytes, size_t size,
 		    log_quote(text, quoted, sizeof quoted));
 }
 
-int kept_read(struct kept *kept, const char *election, const char *bytes, size_t size, int32_t version,
-	      int64_t now_ns)
+int kept_read(struct kept *kept, const char *election, const char *bytes, size_t size,
+	      const struct port_stat *stat, int64_t now_ns)
 {
-	char *copy = malloc(size ? size : 1);
-	bool seen = kept->valid && kept->version == version;
+	struct tenure_document *document;
+	struct tenure_election_record record;
+	int rc;
 
-	if (!copy)
-		return -ENOMEM;
-	if (size)
-		memcpy(copy, bytes, size);
-	free(kept->bytes);
-	kept->bytes = copy;
-	kept->size = size;
-	kept->version = version;
+	if (!kept->valid || kept->mzxid != stat->mzxid) {
+		rc = tenure_document_parse(bytes, size, &document, &record);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc == -EBADMSG)
+			log_unreadable(election, bytes, size, stat->version);
+		tenure_document_free(kept->document);
+		kept->document = document;
+		kept->record = record;
+		kept->mzxid = stat->mzxid;
+		kept->valid = true;
+	}
+	kept->version = stat->version;
 	kept->read_ns = now_ns;
-	kept->valid = true;
-	if (tenure_election_decode(copy, size, &kept->record) == -EBADMSG && !seen)
-		log_unreadable(election, copy, size, version);
 	return 0;
 }
 
-int kept_written(struct kept *kept, uint32_t generation, int32_t version, int64_t now_ns)
+int kept_edit(struct kept *kept, const struct tenure_edit *edit, uint32_t generation, char **text, size_t *size)
+{
+	struct tenure_document *writing;
+	int rc = tenure_document_edit(kept->document, edit, &writing, &kept->writing_record, text, size);
+
+	if (rc < 0)
+		return rc;
+	tenure_document_free(kept->writing);
+	kept->writing = writing;
+	kept->writing_generation = generation;
+	return 0;
+}
+
+int kept_written(struct kept *kept, uint32_t generation, const struct port_stat *stat, int64_t now_ns)
 {
 	if (!kept->writing || kept->writing_generation != generation)
 		return -ESTALE;
-	free(kept->bytes);
-	kept->bytes = kept->writing;
-	kept->size = kept->writing_size;
+	tenure_document_free(kept->document);
+	kept->document = kept->writing;
 	kept->writing = NULL;
-	kept->version = version;
+	kept->record = kept->writing_record;
+	kept->mzxid = stat->mzxid;
+	kept->version = stat->version;
 	kept->read_ns = now_ns;
 	kept->valid = true;
-	tenure_election_decode(kept->bytes, kept->size, &kept->record);
 	return 0;
 }
 
@@ -70,6 +86,6 @@ void kept_drop(struct kept *kept, uint32_t generation)
 {
 	if (kept->writing_generation != generation)
 		return;
-	free(kept->writing);
+	tenure_document_free(kept->writing);
 	kept->writing = NULL;
 }

@@ -1,4 +1,4 @@
-/* The election record as last read or written: its bytes, for the next edit, and what they say. */
+/* The election record as last read or written: parsed, for the next edit, and what it says. */
 #ifndef TENURE_ELECTOR_KEPT_H
 #define TENURE_ELECTOR_KEPT_H
 
@@ -7,31 +7,36 @@
 #include <stdint.h>
 
 #include "tenure/record.h"
+#include "zookeeper/port.h"
 
 struct kept {
 	bool valid;
-	char *bytes;
-	size_t size;
-	int32_t version;
-	int64_t read_ns; /* when it was read or written; 0: never */
+	struct tenure_document *document; /* NULL: empty, or not readable */
 	struct tenure_election_record record;
-	/* A write under way: its bytes become the kept ones when it is committed. */
-	char *writing;
-	size_t writing_size;
+	int32_t version;
+	int64_t mzxid;   /* of the change that made it, which no other znode of that path can share */
+	int64_t read_ns; /* when it was read or written; 0: never */
+	/* A write under way: it becomes the kept record when it is committed. */
+	struct tenure_document *writing;
+	struct tenure_election_record writing_record;
 	uint32_t writing_generation;
 };
 
 void kept_free(struct kept *kept);
 
 /*
- * Keeps SIZE bytes read as VERSION and decodes them. What cannot be decoded is logged for ELECTION,
- * cut and escaped, and kept as the record that the decoder gives for it. Returns 0 or -ENOMEM.
+ * Keeps what SIZE bytes say; bytes of the change that is kept already are not parsed again. What cannot be
+ * decoded is logged for ELECTION, cut and escaped, and kept as the record that the decoder gives for it.
+ * Returns 0 or -ENOMEM.
  */
-int kept_read(struct kept *kept, const char *election, const char *bytes, size_t size, int32_t version,
-	      int64_t now_ns);
+int kept_read(struct kept *kept, const char *election, const char *bytes, size_t size,
+	      const struct port_stat *stat, int64_t now_ns);
 
-/* The write of GENERATION was committed as VERSION. Returns 0, or -ESTALE when another has begun since. */
-int kept_written(struct kept *kept, uint32_t generation, int32_t version, int64_t now_ns);
+/* Begins the write of GENERATION: its text, which the caller frees. Errors as tenure_document_edit. */
+int kept_edit(struct kept *kept, const struct tenure_edit *edit, uint32_t generation, char **text, size_t *size);
+
+/* The write of GENERATION was committed, which made STAT. Returns 0, or -ESTALE when another has begun since. */
+int kept_written(struct kept *kept, uint32_t generation, const struct port_stat *stat, int64_t now_ns);
 
 /* The write of GENERATION came to nothing, or nobody knows. */
 void kept_drop(struct kept *kept, uint32_t generation);

@@ -81,7 +81,7 @@ static void done_read(struct shell *shell, const struct request *request, const 
 
 	(void)shell;
 	if (event.u.done.result == ELECTOR_OK &&
-	    kept_read(&c->kept, c->config->name, reply->u.reply.data, reply->u.reply.size, event.u.done.version,
+	    kept_read(&c->kept, c->config->name, reply->u.reply.data, reply->u.reply.size, reply->u.reply.stat,
 		      instant_now()) < 0)
 		event.u.done.result = ELECTOR_UNKNOWN;
 	event.u.done.record = &c->kept.record;
@@ -95,7 +95,7 @@ static void done_write(struct shell *shell, const struct request *request, const
 
 	(void)shell;
 	if (event.u.done.result == ELECTOR_OK &&
-	    kept_written(&c->kept, request->generation, event.u.done.version, instant_now()) < 0)
+	    kept_written(&c->kept, request->generation, reply->u.reply.stat, instant_now()) < 0)
 		event.u.done.result = ELECTOR_UNKNOWN;
 	if (event.u.done.result != ELECTOR_OK)
 		kept_drop(&c->kept, request->generation);
@@ -171,7 +171,7 @@ static void start_write(struct contest *c, const struct elector_command *command
 		.reason = tenure_reason_name(command->reason),
 		.at = instant_text(instant_wall_ms(), at),
 	};
-	char *bytes = NULL;
+	char *text = NULL;
 	size_t size = 0;
 	int rc;
 
@@ -179,17 +179,14 @@ static void start_write(struct contest *c, const struct elector_command *command
 		contest_defer(c, command->op, command->generation, ELECTOR_BADVERSION, 0);
 		return;
 	}
-	rc = tenure_election_edit(kept->bytes, kept->size, &edit, &bytes, &size);
+	rc = kept_edit(kept, &edit, command->generation, &text, &size);
 	if (rc < 0) {
 		contest_defer(c, command->op, command->generation,
 			     rc == -ESTALE || rc == -EBADMSG ? ELECTOR_STALE : ELECTOR_REFUSED, rc);
 		return;
 	}
-	free(kept->writing);
-	kept->writing = bytes;
-	kept->writing_size = size;
-	kept->writing_generation = command->generation;
-	rc = ensemble_set(c->shell, &request, c->path, bytes, size, command->version);
+	rc = ensemble_set(c->shell, &request, c->path, text, size, command->version);
+	free(text);
 	if (rc < 0) {
 		kept_drop(kept, command->generation);
 		not_started(c, command, rc);

@@ -279,43 +279,72 @@ static void empty_record(struct tenure_election_record *out)
 	out->incumbent.clean = TENURE_CLEAN_YES;
 }
 
-static int parse_election(const char *bytes, size_t size, json_t **root, struct tenure_election_record *out)
+/* Reads a parsed record. Returns 0, or -EBADMSG when a field that decides something is not what it must be. */
+static int read_election(const json_t *root, struct tenure_election_record *out)
 {
-	int r = parse(bytes, size, root);
-
 	empty_record(out);
-	if (r < 0)
-		goto bad;
-	r = -EBADMSG;
-	if (!get_bool(*root, "paused", &out->paused) ||
-	    !get_text(*root, "successor", out->successor, sizeof(out->successor)) ||
-	    !read_eligible(*root, out) || !get_count(*root, "transitions", &out->transitions) ||
-	    !get_token(*root, "held", &out->held) || !get_count(*root, "request", &out->request) ||
-	    !read_incumbent(*root, &out->incumbent))
-		goto bad_field;
-	read_history(*root, out);
+	if (!get_bool(root, "paused", &out->paused) ||
+	    !get_text(root, "successor", out->successor, sizeof(out->successor)) || !read_eligible(root, out) ||
+	    !get_count(root, "transitions", &out->transitions) || !get_token(root, "held", &out->held) ||
+	    !get_count(root, "request", &out->request) || !read_incumbent(root, &out->incumbent))
+		return -EBADMSG;
+	read_history(root, out);
 	return 0;
+}
 
-bad_field:
-	json_decref(*root);
-bad:
-	empty_record(out);
-	out->incumbent.clean = TENURE_CLEAN_UNKNOWN;
+struct tenure_document {
+	json_t *root;
+};
+
+/* Takes over ROOT, which may be NULL for want of memory. */
+static struct tenure_document *new_document(json_t *root)
+{
+	struct tenure_document *document = root ? malloc(sizeof(*document)) : NULL;
+
+	if (document)
+		document->root = root;
+	else
+		json_decref(root);
+	return document;
+}
+
+void tenure_document_free(struct tenure_document *document)
+{
+	if (!document)
+		return;
+	json_decref(document->root);
+	free(document);
+}
+
+int tenure_document_parse(const char *bytes, size_t size, struct tenure_document **document,
+			  struct tenure_election_record *record)
+{
+	json_t *root = NULL;
+	int r;
+
+	*document = NULL;
+	empty_record(record);
+	if (size == 0)
+		return -ENODATA;
+	r = parse(bytes, size, &root);
+	if (r == 0)
+		r = read_election(root, record);
+	if (r == 0) {
+		*document = new_document(root);
+		return *document ? 0 : -ENOMEM;
+	}
+	json_decref(root);
+	empty_record(record);
+	record->incumbent.clean = TENURE_CLEAN_UNKNOWN;
 	return r;
 }
 
 int tenure_election_decode(const char *bytes, size_t size, struct tenure_election_record *out)
 {
-	json_t *root;
-	int r;
+	struct tenure_document *document;
+	int r = tenure_document_parse(bytes, size, &document, out);
 
-	if (size == 0) {
-		empty_record(out);
-		return -ENODATA;
-	}
-	r = parse_election(bytes, size, &root, out);
-	if (r == 0)
-		json_decref(root);
+	tenure_document_free(document);
 	return r;
 }
 
@@ -355,16 +384,14 @@ static int dump(json_t *object, char **out, size_t *out_size)
 	return 0;
 }
 
+/* The lists and objects of ROOT may be another document's, too: they are copied before they change. */
 static int add_history(json_t *root, const struct tenure_edit *edit, const char *token)
 {
-	json_t *list = json_object_get(root, "history");
+	json_t *former = json_object_get(root, "history");
+	json_t *list = json_is_array(former) ? json_copy(former) : json_array();
 
-	if (!json_is_array(list)) {
-		list = json_array();
-		if (json_object_set_new(root, "history", list) < 0)
-			return -ENOMEM;
-	}
-	if (json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:o}", "member", text_value(edit->member),
+	if (json_object_set_new(root, "history", list) < 0 ||
+	    json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:o}", "member", text_value(edit->member),
 						  "token", token, "reason", text_value(edit->reason), "at",
 						  text_value(edit->at))) < 0)
 		return -ENOMEM;
@@ -396,38 +423,61 @@ static json_t *new_record(void)
 			 "successor", "", "eligible", "transitions", 0, "held", "", "request", 0);
 }
 
-int tenure_election_edit(const char *bytes, size_t size, const struct tenure_edit *edit, char **out,
-			 size_t *out_size)
+/* ACTIVE and CLEAN. */
+static int mark(json_t *root, enum tenure_edit_kind kind)
+{
+	json_t *incumbent = json_copy(json_object_get(root, "incumbent"));
+	bool active = kind == TENURE_EDIT_ACTIVE;
+
+	if (json_object_set_new(root, "incumbent", incumbent) < 0 ||
+	    json_object_set_new(incumbent, active ? "phase" : "clean", active ? json_string("active") : json_true()) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static int apply(json_t *root, const struct tenure_edit *edit)
 {
 	struct tenure_election_record record;
-	json_t *root = NULL;
-	int r = parse_election(bytes, size, &root, &record);
+	int r = root ? read_election(root, &record) : -ENOMEM;
 
-	assert(edit->token > 0);
-	if (r == -EBADMSG && edit->kind == TENURE_EDIT_TAKE) {
-		root = new_record();
-		r = root ? 0 : -ENOMEM;
-	}
 	if (r < 0)
 		return r;
+	if (edit->kind == TENURE_EDIT_TAKE)
+		return take(root, edit, record.transitions);
+	return record.incumbent.token == edit->token ? mark(root, edit->kind) : -ESTALE;
+}
 
-	if (edit->kind == TENURE_EDIT_TAKE) {
-		r = take(root, edit, record.transitions);
-	} else if (record.incumbent.token != edit->token) {
-		r = -ESTALE;
-	} else {
-		json_t *incumbent = json_object_get(root, "incumbent");
-		bool active = edit->kind == TENURE_EDIT_ACTIVE;
+int tenure_document_edit(const struct tenure_document *document, const struct tenure_edit *edit,
+			 struct tenure_document **edited, struct tenure_election_record *record, char **out,
+			 size_t *out_size)
+{
+	struct tenure_document *next;
+	json_t *root;
+	char *text = NULL;
+	size_t size = 0;
+	int r;
 
-		if (json_object_set_new(incumbent, active ? "phase" : "clean",
-					active ? json_string("active") : json_true()) < 0)
-			r = -ENOMEM;
-	}
+	assert(edit->token > 0);
+	if (!document && edit->kind != TENURE_EDIT_TAKE)
+		return -EBADMSG;
+	root = document ? json_copy(document->root) : new_record();
+	r = apply(root, edit);
+	if (r == 0)
+		r = dump(json_incref(root), &text, &size);
 	if (r < 0) {
 		json_decref(root);
 		return r;
 	}
-	return dump(root, out, out_size);
+	next = new_document(root);
+	if (!next) {
+		free(text);
+		return -ENOMEM;
+	}
+	read_election(root, record);
+	*edited = next;
+	*out = text;
+	*out_size = size;
+	return 0;
 }
 
 int tenure_member_encode(const struct tenure_member_record *r, char **out, size_t *out_size)

@@ -11,65 +11,97 @@
 
 #include "elector/kept.h"
 
-static void begin_write(struct kept *kept, const char *text, uint32_t generation)
+#define RECORD "{\"version\":1,\"incumbent\":{\"member\":\"a\",\"address\":\"\",\"token\":\"5\",\"phase\":\"promoting\",\"clean\":false}}"
+
+static const struct tenure_edit active = {.kind = TENURE_EDIT_ACTIVE, .token = 5};
+
+static void read_text(struct kept *kept, const char *text, int64_t mzxid, int32_t version)
 {
-	free(kept->writing);
-	kept->writing = strdup(text);
-	kept->writing_size = strlen(text);
-	kept->writing_generation = generation;
+	const struct port_stat stat = {.mzxid = mzxid, .version = version};
+
+	assert_int_equal(kept_read(kept, "pg", text, strlen(text), &stat, 100), 0);
 }
 
-/* Goal: bytes and version belong together. Method: read, then a write that is committed. */
+static void begin_write(struct kept *kept, uint32_t generation)
+{
+	char *text;
+	size_t size;
+
+	assert_int_equal(kept_edit(kept, &active, generation, &text, &size), 0);
+	assert_non_null(strstr(text, "\"active\""));
+	free(text);
+}
+
+/* Goal: record and version belong together. Method: read, then a write that is committed. */
 static void test_read_and_write(void **state)
 {
-	static const char before[] = "{\"version\":1,\"paused\":true}", after[] = "{\"version\":1,\"paused\":false}";
+	const struct port_stat stat = {.mzxid = 71, .version = 8};
 	struct kept kept = {0};
 
 	(void)state;
-	assert_int_equal(kept_read(&kept, "pg", before, strlen(before), 7, 100), 0);
-	assert_true(kept.valid && kept.record.paused);
-	begin_write(&kept, after, 3);
-	assert_true(kept.record.paused);
-	assert_int_equal(kept_written(&kept, 3, 8, 200), 0);
-	assert_false(kept.record.paused);
+	read_text(&kept, RECORD, 70, 7);
+	assert_true(kept.valid && kept.record.incumbent.phase == TENURE_PHASE_PROMOTING);
+	begin_write(&kept, 3);
+	assert_int_equal(kept.record.incumbent.phase, TENURE_PHASE_PROMOTING);
+	assert_int_equal(kept_written(&kept, 3, &stat, 200), 0);
+	assert_int_equal(kept.record.incumbent.phase, TENURE_PHASE_ACTIVE);
 	assert_int_equal(kept.version, 8);
 	assert_int_equal(kept.read_ns, 200);
-	assert_memory_equal(kept.bytes, after, strlen(after));
+	/* The next edit goes on from what was written. */
+	begin_write(&kept, 4);
 	kept_free(&kept);
 }
 
 /* Goal: a write that came to nothing, or one that another has replaced, changes nothing. Method: both. */
 static void test_write_dropped(void **state)
 {
-	static const char before[] = "{\"version\":1,\"paused\":true}", after[] = "{\"version\":1}";
+	const struct port_stat stat = {.mzxid = 71, .version = 8};
 	struct kept kept = {0};
 
 	(void)state;
-	assert_int_equal(kept_read(&kept, "pg", before, strlen(before), 7, 100), 0);
-	begin_write(&kept, after, 3);
+	read_text(&kept, RECORD, 70, 7);
+	begin_write(&kept, 3);
 	kept_drop(&kept, 2);
 	assert_non_null(kept.writing);
-	begin_write(&kept, after, 4);
-	assert_int_equal(kept_written(&kept, 3, 8, 200), -ESTALE);
+	begin_write(&kept, 4);
+	assert_int_equal(kept_written(&kept, 3, &stat, 200), -ESTALE);
 	kept_drop(&kept, 4);
-	assert_int_equal(kept_written(&kept, 4, 8, 200), -ESTALE);
-	assert_true(kept.record.paused);
+	assert_int_equal(kept_written(&kept, 4, &stat, 200), -ESTALE);
+	assert_int_equal(kept.record.incumbent.phase, TENURE_PHASE_PROMOTING);
 	assert_int_equal(kept.version, 7);
+	kept_free(&kept);
+}
+
+/*
+ * Goal: the same change is not parsed twice, another one always is. Method: other bytes under the same mzxid, which
+ * no server would send; then the same version of a znode that was made again.
+ */
+static void test_parsed_once(void **state)
+{
+	struct kept kept = {0};
+
+	(void)state;
+	read_text(&kept, RECORD, 70, 7);
+	read_text(&kept, "{\"version\":1}", 70, 7);
+	assert_int_equal(kept.record.incumbent.token, 5);
+	read_text(&kept, "{\"version\":1}", 90, 7);
+	assert_int_equal(kept.record.incumbent.token, 0);
 	kept_free(&kept);
 }
 
 /* Goal: what cannot be read counts as an unclean incumbent, an empty znode as none. Method: garbage, nothing. */
 static void test_unreadable(void **state)
 {
+	const struct port_stat first = {.mzxid = 1, .version = 1}, second = {.mzxid = 2, .version = 2};
 	struct kept kept = {0};
 
 	(void)state;
-	assert_int_equal(kept_read(&kept, "pg", "a\0\xff\n{", 5, 1, 100), 0);
+	assert_int_equal(kept_read(&kept, "pg", "a\0\xff\n{", 5, &first, 100), 0);
 	assert_true(kept.valid);
 	assert_int_equal(kept.record.incumbent.clean, TENURE_CLEAN_UNKNOWN);
-	assert_int_equal(kept_read(&kept, "pg", NULL, 0, 2, 200), 0);
+	assert_int_equal(kept_read(&kept, "pg", NULL, 0, &second, 200), 0);
 	assert_string_equal(kept.record.incumbent.member, "");
-	assert_int_equal(kept.size, 0);
+	assert_null(kept.document);
 	kept_free(&kept);
 }
 
@@ -77,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_write_dropped),
+		cmocka_unit_test(test_parsed_once),
 		cmocka_unit_test(test_unreadable),
 	};
 

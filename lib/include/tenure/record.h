@@ -79,15 +79,29 @@ struct tenure_edit {
 	const char *at;      /* TAKE: wall clock for people */
 };
 
+/* A record as it was parsed, with the fields that this version does not know. Parsed once, edited cheaply. */
+struct tenure_document;
+
 /*
- * Applies EDIT to the record in BYTES (SIZE may be 0) and returns the new text, which the caller
- * frees, in *OUT and *OUT_SIZE. Fields this version does not know are kept; what cannot be read is
- * replaced by a new record. ACTIVE and CLEAN apply only while the incumbent's token is EDIT's.
- * Returns 0, -ENOMEM, -ESTALE when the token is another's, -EBADMSG when ACTIVE or CLEAN meet an
- * unreadable record, -EMSGSIZE when the result would not fit TENURE_RECORD_MAX.
+ * As tenure_election_decode, and what was parsed is handed out in *DOCUMENT, which the caller frees; NULL
+ * when there is nothing to keep.
  */
-TENURE_API int tenure_election_edit(const char *bytes, size_t size, const struct tenure_edit *edit, char **out,
-				    size_t *out_size);
+TENURE_API int tenure_document_parse(const char *bytes, size_t size, struct tenure_document **document,
+				     struct tenure_election_record *record);
+
+/*
+ * Applies EDIT to DOCUMENT (NULL: there was nothing readable), which stays as it is, and returns the edited
+ * document, its record, and its text, of which the caller frees *EDITED and *OUT. Fields this version does not
+ * know are kept; TAKE replaces what cannot be read by a new record. ACTIVE and CLEAN apply only while the
+ * incumbent's token is EDIT's. Returns 0, -ENOMEM, -ESTALE when the token is another's, -EBADMSG when
+ * ACTIVE or CLEAN meet no readable record, -EMSGSIZE when the result would not fit TENURE_RECORD_MAX;
+ * on failure the outputs are left alone.
+ */
+TENURE_API int tenure_document_edit(const struct tenure_document *document, const struct tenure_edit *edit,
+				    struct tenure_document **edited, struct tenure_election_record *record,
+				    char **out, size_t *out_size);
+
+TENURE_API void tenure_document_free(struct tenure_document *document); /* NULL is fine */
 
 /* The member record, on members/<member>-<guid>. */
 struct tenure_member_record {
