@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "elector/instant.h"
 #include "elector/operations.h"
+#include "elector/peek.h"
 #include "elector/shell.h"
 
 static const struct {
@@ -201,6 +202,7 @@ static void perform(struct contest *c, const struct elector_command *command)
 		say_end(c, MESSAGE_LEFT, command);
 		break;
 	case ELECTOR_DO_CANDIDATE:
+		peek_forget(c); /* what was seen of the queue was another candidate's place */
 		say_candidate(c);
 		break;
 	case ELECTOR_DO_OUTLOOK:

@@ -7,6 +7,8 @@
  */
 #include "core/elector_internal.h"
 
+static const int64_t second_ns = 1000 * TENURE_NS_PER_MS;
+
 /* The state is what the facts amount to; nothing sets it by itself. */
 static enum elector_state state_of(const struct elector *e)
 {
@@ -134,7 +136,11 @@ int64_t elector_deadline(const struct elector *e)
 
 bool elector_wants_heartbeats(const struct elector *e)
 {
+	bool joins_soon = e->stand && e->join_at_ns - e->now_ns < second_ns;
+
 	if (e->term != 0 || e->trial[0] != '\0')
 		return true;
-	return holds_candidate(e) && (!e->listed || e->view.position <= 2);
+	if (!holds_candidate(e))
+		return joins_soon;
+	return !e->listed || e->view.position <= 2;
 }

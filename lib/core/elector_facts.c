@@ -103,8 +103,13 @@ static void on_gone(struct step *s)
 		own_lost(s, TENURE_REASON_SESSION);
 }
 
-static void on_give_up(struct elector *e, int64_t token)
+/* Who leaves office stays out of the queue for a moment: the way is the successor's. */
+static const int64_t step_aside_ns = 100 * TENURE_NS_PER_MS;
+
+static void on_give_up(struct step *s, int64_t token)
 {
+	struct elector *e = s->e;
+
 	e->stand = false;
 	e->owes_left = true;
 	e->owed_clean = token;
@@ -114,6 +119,7 @@ static void on_give_up(struct elector *e, int64_t token)
 	if (e->term == token) {
 		e->term = 0;
 		e->term_lost = false;
+		e->join_at_ns = s->now_ns + step_aside_ns;
 	}
 	if (holds_candidate(e) && e->own.czxid == token) {
 		e->tried = false;
@@ -499,7 +505,7 @@ void elector_learn(struct step *s)
 		e->activate = event->u.token == e->term && e->term != 0;
 		break;
 	case ELECTOR_EV_GIVE_UP:
-		on_give_up(e, event->u.token);
+		on_give_up(s, event->u.token);
 		break;
 	case ELECTOR_EV_DONE:
 		on_done(s);

@@ -406,6 +406,10 @@ static void test_not_eligible(void **state)
 	tell_stand(w, client(0));
 	settle(w);
 	assert_int_equal(client(1)->leads, 1);
+	/* Who left office stays aside for a moment. */
+	assert_string_equal(client(0)->core.own.name, "");
+	pass(w, SECOND / 5);
+	assert_string_not_equal(client(0)->core.own.name, "");
 	/* Now the eligible one goes: nobody may lead, and it is said. */
 	before = client(0)->core.own.czxid;
 	client(1)->connected = false;
@@ -894,6 +898,7 @@ static void test_znode_deleted(void **state)
 	tell_stand(w, client(0));
 	settle(w);
 	assert_int_equal(client(0)->lefts, 1);
+	pass(w, SECOND / 5);
 	assert_int_equal(client(0)->core.view.position, 3);
 
 	remove_znode(w, own_znode(2));
