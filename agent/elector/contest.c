@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "common/log.h"
+#include "core/role.h"
 #include "elector/instant.h"
 #include "elector/operations.h"
 #include "elector/peek.h"
@@ -267,4 +268,7 @@ void contest_set_state(struct contest *c, const struct message *m)
 	c->state_known = true;
 	if (changed)
 		member_changed(c);
+	/* While the lose hook works there is time to get ready what its end will call for. */
+	if (changed && m->u.state.state == ROLE_DEMOTING && c->core.term != 0 && c->kept.valid)
+		kept_prepare(&c->kept, &(struct tenure_edit){.kind = TENURE_EDIT_CLEAN, .token = c->core.term});
 }

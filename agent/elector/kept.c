@@ -9,10 +9,19 @@
 
 enum { KEPT_LOGGED = 256 }; /* bytes of an unreadable record that go to the log */
 
+static void forget_ready(struct kept_ready *ready)
+{
+	tenure_document_free(ready->document);
+	free(ready->text);
+	ready->document = NULL;
+	ready->text = NULL;
+}
+
 void kept_free(struct kept *kept)
 {
 	tenure_document_free(kept->document);
 	tenure_document_free(kept->writing);
+	forget_ready(&kept->ready);
 	*kept = (struct kept){0};
 }
 
@@ -54,13 +63,42 @@ int kept_read(struct kept *kept, const char *election, const char *bytes, size_t
 	return 0;
 }
 
+void kept_prepare(struct kept *kept, const struct tenure_edit *edit)
+{
+	struct kept_ready *ready = &kept->ready;
+
+	forget_ready(ready);
+	ready->kind = edit->kind;
+	ready->token = edit->token;
+	ready->mzxid = kept->mzxid;
+	tenure_document_edit(kept->document, edit, &ready->document, &ready->record, &ready->text, &ready->size);
+}
+
+static bool is_ready(const struct kept *kept, const struct tenure_edit *edit)
+{
+	const struct kept_ready *ready = &kept->ready;
+
+	return ready->document && ready->kind == edit->kind && ready->token == edit->token &&
+	       ready->mzxid == kept->mzxid;
+}
+
 int kept_edit(struct kept *kept, const struct tenure_edit *edit, uint32_t generation, char **text, size_t *size)
 {
 	struct tenure_document *writing;
-	int rc = tenure_document_edit(kept->document, edit, &writing, &kept->writing_record, text, size);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	if (!is_ready(kept, edit)) {
+		rc = tenure_document_edit(kept->document, edit, &writing, &kept->writing_record, text, size);
+		if (rc < 0)
+			return rc;
+	} else {
+		writing = kept->ready.document;
+		kept->writing_record = kept->ready.record;
+		*text = kept->ready.text;
+		*size = kept->ready.size;
+		kept->ready.document = NULL;
+		kept->ready.text = NULL;
+	}
 	tenure_document_free(kept->writing);
 	kept->writing = writing;
 	kept->writing_generation = generation;

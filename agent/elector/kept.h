@@ -20,6 +20,15 @@ struct kept {
 	struct tenure_document *writing;
 	struct tenure_election_record writing_record;
 	uint32_t writing_generation;
+	/* An edit made ready before it is called for; of no use once the record has changed. */
+	struct kept_ready {
+		enum tenure_edit_kind kind;
+		int64_t token, mzxid;
+		struct tenure_document *document; /* NULL: nothing is ready */
+		struct tenure_election_record record;
+		char *text;
+		size_t size;
+	} ready;
 };
 
 void kept_free(struct kept *kept);
@@ -31,6 +40,9 @@ void kept_free(struct kept *kept);
  */
 int kept_read(struct kept *kept, const char *election, const char *bytes, size_t size,
 	      const struct port_stat *stat, int64_t now_ns);
+
+/* Makes EDIT ready, so that kept_edit will cost nothing. Failure is no loss. */
+void kept_prepare(struct kept *kept, const struct tenure_edit *edit);
 
 /* Begins the write of GENERATION: its text, which the caller frees. Errors as tenure_document_edit. */
 int kept_edit(struct kept *kept, const struct tenure_edit *edit, uint32_t generation, char **text, size_t *size);

@@ -54,7 +54,11 @@ static void tell_left(struct step *s)
 static void tell_outlook(struct step *s)
 {
 	struct elector *e = s->e;
+	bool taking = first_in_queue(e) && e->term == 0;
 
+	/* Nobody is to be kept busy with news while office is being taken; they come with LEAD, or with what blocks it. */
+	if (taking && (in_flight(e, ELECTOR_OP_READ) || in_flight(e, ELECTOR_OP_WRITE)))
+		return;
 	if (e->outlook.known)
 		e->outlook.gone = incumbent_gone(e);
 	if (memcmp(&e->outlook, &e->said, sizeof e->said) != 0) {

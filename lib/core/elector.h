@@ -238,6 +238,7 @@ struct elector {
 	char watched_before[TENURE_CANDIDATE_SIZE]; /* the one before it, likewise */
 	bool asks_before;                    /* the watch asked for now is that one's */
 	int64_t watched_czxid;
+	bool watched_ephemeral;
 	char ghost[TENURE_CANDIDATE_SIZE];   /* a leftover that is another session's: left to expire */
 
 	/* What the record said when it was last read. */

@@ -293,6 +293,7 @@ static void watching(struct step *s, const struct elector_done *done)
 	if (e->asks_before)
 		return;
 	e->watched_czxid = done->czxid;
+	e->watched_ephemeral = done->owner != 0;
 	if (e->view.doubtful && strcmp(e->watched, e->view.predecessor) == 0 && done->czxid > e->own.czxid) {
 		copy_name(e->behind, e->watched, sizeof e->behind);
 		e->watched[0] = '\0';
@@ -457,16 +458,37 @@ static void on_done(struct step *s)
 	}
 }
 
+/*
+ * Whether a deletion that is told now makes us first. The server tells of it before it answers with a listing that
+ * lacks the znode, so it is one of those that the last listing showed ahead of us: the only one.
+ */
+static bool moves_to_first(const struct elector *e)
+{
+	return holds_candidate(e) && e->listed && e->view.position == 2 && !e->view.doubtful &&
+	       e->watched_ephemeral && strcmp(e->watched, e->view.predecessor) == 0;
+}
+
+static void one_ahead_gone(struct elector *e)
+{
+	if (moves_to_first(e)) {
+		e->view.position = 1;
+		e->view.candidates--;
+		e->view.predecessor[0] = e->watched[0] = '\0';
+		copy_name(e->view.first, e->own.name, sizeof e->view.first);
+		e->outlook.position = 1;
+		e->outlook.members = e->view.candidates;
+	} else {
+		/* The watch on the other of the two ahead stands. */
+		e->listed = false;
+	}
+	e->record_read = false;
+}
+
 static void on_changed(struct elector *e, enum elector_op op)
 {
 	switch (op) {
 	case ELECTOR_OP_WATCH:
-		/*
-		 * One of the two ahead is gone; the watch on the other one stands. Who is second takes office next,
-		 * so what it needs is asked at once.
-		 */
-		e->listed = false;
-		e->record_read = false;
+		one_ahead_gone(e);
 		break;
 	case ELECTOR_OP_CHECK:
 		e->own_checked = false;

@@ -227,6 +227,7 @@ static void watch(struct step *s, const char *name)
 	forget_note(e, ELECTOR_NOTE_NOT_EPHEMERAL);
 	copy_name(e->watched, name, sizeof e->watched);
 	e->watched_czxid = 0;
+	e->watched_ephemeral = false;
 	e->asks_before = false;
 	request_on(s, ELECTOR_OP_WATCH, name);
 }

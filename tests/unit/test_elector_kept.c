@@ -89,6 +89,29 @@ static void test_parsed_once(void **state)
 	kept_free(&kept);
 }
 
+/* Goal: an edit made ready is used, but not once the record has changed. Method: both, and another token. */
+static void test_prepared(void **state)
+{
+	struct kept kept = {0};
+
+	(void)state;
+	read_text(&kept, RECORD, 70, 7);
+	kept_prepare(&kept, &active);
+	assert_non_null(kept.ready.text);
+	begin_write(&kept, 3);
+	assert_null(kept.ready.text);
+	assert_int_equal(kept.writing_record.incumbent.phase, TENURE_PHASE_ACTIVE);
+
+	kept_prepare(&kept, &active);
+	read_text(&kept, "{\"version\":1,\"paused\":true," "\"incumbent\":{\"member\":\"a\",\"token\":\"5\",\"phase\":\"promoting\",\"clean\":false}}", 71, 8);
+	begin_write(&kept, 4);
+	assert_true(kept.writing_record.paused);
+	assert_non_null(kept.ready.text);
+	kept_prepare(&kept, &(struct tenure_edit){.kind = TENURE_EDIT_ACTIVE, .token = 6});
+	assert_null(kept.ready.document);
+	kept_free(&kept);
+}
+
 /* Goal: what cannot be read counts as an unclean incumbent, an empty znode as none. Method: garbage, nothing. */
 static void test_unreadable(void **state)
 {
@@ -109,7 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_and_write), cmocka_unit_test(test_write_dropped),
-		cmocka_unit_test(test_parsed_once),
+		cmocka_unit_test(test_parsed_once), cmocka_unit_test(test_prepared),
 		cmocka_unit_test(test_unreadable),
 	};
 

@@ -1,0 +1,32 @@
+"""
+One of two peers that pass a kazoo Lock to and fro, with one process start after each acquisition.
+Prints the instant before each release, one a line.
+
+    kazoo_lock.py SERVERS ROUNDS COMMAND [ARGUMENT]...
+"""
+
+import subprocess
+import sys
+import time
+
+from kazoo.client import KazooClient
+
+
+def main():
+    servers, rounds, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    client = KazooClient(servers, timeout=10)
+    client.start(10)
+    lock = client.Lock("/bench-kazoo", str(id(client)))
+    for _ in range(rounds):
+        lock.acquire()
+        subprocess.Popen(command, stdin=subprocess.DEVNULL).wait()
+        deadline = time.monotonic() + 5
+        while len(lock.contenders()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(0.02)  # the other's watch is set right after it is seen to contend
+        print(time.clock_gettime_ns(time.CLOCK_BOOTTIME), flush=True)
+        lock.release()
+    client.stop()
+
+
+main()

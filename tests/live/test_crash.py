@@ -1,0 +1,102 @@
+"""Whole agents killed with SIGKILL, in office and at every place in the queue."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+
+from tenuretest import LiveCase, wait_for  # noqa: E402
+
+SLACK_S = 0.5
+
+
+class Crash(LiveCase):
+    def test_leader(self):
+        """The successor's gain starts at most 0.5 s after the session timeout and a tick, with previous_clean=no."""
+        server = self.start_server()
+        for session_timeout in (2000, 4000):
+            with self.subTest(session_timeout=session_timeout):
+                path = f"/tenure/crash-{session_timeout}"
+                names = (f"a{session_timeout}", f"b{session_timeout}")
+                a, b = self.start_queue(
+                    names, server, session_timeout=session_timeout, elections=[f"demo{session_timeout}"],
+                    election={"path": path},
+                )  # fmt: skip
+                killed_ns = a.kill9()
+                gain = self.timeline.wait("start", "gain", b.member, timeout=15)
+                limit = session_timeout / 1000 + self.tick_time / 1000 + SLACK_S
+                self.assertLessEqual((gain.at_ns - killed_ns) / 1e9, limit)
+                self.assertEqual((gain.fields["previous"], gain.fields["previous_clean"]), (a.member, "no"))
+                b.wait_state("active")
+
+    def test_five_in_every_position(self):
+        """Five queue. Whoever is killed behind the leader wakes nobody; the queue's order stays; then the leader."""
+        server = self.start_server()
+        client = self.client(server)
+        queue = self.start_queue("abcde", server)
+        for place in (5, 3, 4, 2):
+            with self.subTest(place=place):
+                runs = self.hook_runs()
+                victim = queue.pop(place - 1)
+                victim.kill9()
+                self.wait_candidates(client, 4)
+                for position, agent in enumerate(queue, 1):
+                    agent.wait_queued(position)
+                self.assertEqual(queue[0].state(), "active")
+                self.assertEqual(self.hook_runs(), runs)
+                victim.start()
+                victim.wait_queued(5)
+                queue.append(victim)
+        queue.pop(0).kill9()
+        queue[0].wait_state("active")
+        expected = "".join(agent.member for agent in queue)
+        while len(queue) > 1:
+            self.assertEqual(queue.pop(0).stop(), 0)
+            queue[0].wait_state("active")
+        gains = "".join(event.member for event in self.timeline.events("start", "gain"))
+        self.assertEqual(gains, "a" + expected)
+
+    def test_leader_and_second_at_once(self):
+        """The leader and its successor die together: the third one leads."""
+        server = self.start_server()
+        a, b, c = self.start_queue("abc", server)
+        a.kill9()
+        b.kill9()
+        c.wait_state("active")
+        self.assertEqual(self.timeline.events("start", "gain", "b"), [])
+
+    def test_restart(self):
+        """
+        A lone leader, killed and started again: the service's state is established first, and the
+        member is back in office once the old session is over at the latest.
+        """
+        server = self.start_server()
+        (a,) = self.start_queue("a", server)
+        killed_ns = a.kill9()
+        a.start()
+        gain = self.timeline.wait("start", "gain", "a", after_ns=killed_ns)
+        self.assertLessEqual((gain.at_ns - killed_ns) / 1e9, 2.0 + self.tick_time / 1000 + SLACK_S)
+        a.wait_state("active")
+        self.wait_candidates(self.client(server), 1)
+        lose = self.timeline.events("end", "lose", "a", after_ns=killed_ns)
+        self.assertLess(lose[0].at_ns, gain.at_ns)
+
+    def test_elector_killed(self):
+        """The elector alone dies: another takes its session up; no hook runs and the token stays."""
+        server = self.start_server()
+        a, b = self.start_queue("ab", server)
+        token = a.election_status()["token"]
+        runs = self.hook_runs()
+        old = a.elector()
+        os.kill(old, 9)
+        wait_for(lambda: a.elector() not in (None, old), 5, "another elector")
+        wait_for(lambda: a.status().get("zookeeper", {}).get("state") == "connected", 5, "a connection")
+        a.wait_queued(1)
+        wait_for(lambda: a.election_status().get("token") == token, 3, "the token in the status")
+        self.assertEqual((a.state(), b.state()), ("active", "standby"))
+        self.assertEqual(self.hook_runs(), runs)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,56 @@
+"""SIGHUP: a broken file, a new path, changes that cost nothing."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+
+from tenuretest import LiveCase, holds_for, wait_for  # noqa: E402
+
+HUP = 1
+
+
+class Reload(LiveCase):
+    def test_broken_file(self):
+        """A broken file is reported with file and line; the old configuration stays and no hook runs."""
+        server = self.start_server()
+        (a,) = self.start_queue("a", server)
+        runs = self.hook_runs()
+        a.write_config(a.config_text() + 'election "other" {\n')
+        a.signal(HUP)
+        a.wait_log("tenured.conf:")
+        holds_for(lambda: a.state() == "active" and self.hook_runs() == runs, 1, "nothing happens")
+
+    def test_unchanged_file(self):
+        """Nothing has changed: nothing happens."""
+        server = self.start_server()
+        a, b = self.start_queue("ab", server)
+        token = a.election_status()["token"]
+        runs = self.hook_runs()
+        a.signal(HUP)
+        b.signal(HUP)
+        holds_for(lambda: self.hook_runs() == runs, 1, "no hook runs")
+        a.wait_state("active")
+        self.assertEqual(a.election_status()["token"], token)
+
+    def test_new_path(self):
+        """A new path while leading: lose, out of the old queue, into the new one, gain."""
+        server = self.start_server()
+        client = self.client(server)
+        a, b = self.start_queue("ab", server)
+        gain = self.timeline.wait("end", "gain", "a")
+        # From here on the two members stand in two contests of one name: S1 and S2 are each path's own.
+        a.election_paths["demo"] = "/elsewhere/demo"
+        self.assertEqual(b.stop(), 0)
+        a.write_config()
+        a.signal(HUP)
+        self.timeline.wait("end", "lose", "a", after_ns=gain.at_ns)
+        self.timeline.wait("end", "gain", "a", after_ns=gain.at_ns)
+        a.wait_state("active")
+        self.assertEqual(len(self.queue(client, "/elsewhere/demo")), 1)
+        wait_for(lambda: not self.queue(client), 5, "the old queue to be empty")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""A TCP proxy before the server that can stall, cut, refuse, or lose the reply to one request."""
+
+import socket
+import struct
+import threading
+
+CREATE, DELETE, SET_DATA, CREATE2, CLOSE_SESSION = 1, 2, 5, 15, -11
+_BUFFER = 65536
+
+
+class Proxy:
+    def __init__(self, target_port):
+        self.target_port = target_port
+        self.lost = 0  # replies kept back by lose_reply
+        self._lock = threading.Condition()
+        self._stalled = set()
+        self._refusing = False
+        self._links = set()
+        self._match = None
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._listener.getsockname()[1]
+        self._closed = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def stall(self, *directions):
+        """Passes nothing on ("up": to the server, "down": to the client; both by default), cuts nothing."""
+        with self._lock:
+            self._stalled = set(directions or ("up", "down"))
+
+    def refuse(self):
+        """Cuts all connections and every new one at once."""
+        with self._lock:
+            self._refusing = True
+        self.cut()
+
+    def resume(self):
+        with self._lock:
+            self._refusing = False
+            self._stalled = set()
+            self._lock.notify_all()
+
+    def cut(self):
+        with self._lock:
+            links, self._links = self._links, set()
+        for link in links:
+            link.close()
+
+    def lose_reply(self, match):
+        """
+        Passes the next request for which MATCH(operation, body) is true on to the server, keeps its
+        reply back and cuts that connection.
+        """
+        with self._lock:
+            self._match = match
+
+    def close(self):
+        self._closed = True
+        # Wakes the accepting thread, which holds the socket open while it sleeps in accept.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.resume()
+        self.cut()
+
+    def _accept(self):
+        while not self._closed:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)
+            link = _Link(self, client, server)
+            with self._lock:
+                refused = self._refusing
+                if not refused:
+                    self._links.add(link)
+            if refused:
+                link.close()
+            else:
+                link.start()
+
+    def _wait_turn(self, direction):
+        with self._lock:
+            self._lock.wait_for(lambda: direction not in self._stalled or self._closed)
+
+    def _take_match(self, operation, body):
+        with self._lock:
+            if self._match is None or not self._match(operation, body):
+                return False
+            self._match = None
+            return True
+
+    def _count_lost(self):
+        with self._lock:
+            self.lost += 1
+
+
+class _Link:
+    """One connection through the proxy."""
+
+    def __init__(self, proxy, client, server):
+        self.proxy = proxy
+        self.client = client
+        self.server = server
+        self.doomed = None  # xid of the request whose reply is to be lost
+
+    def start(self):
+        for source, target, direction in ((self.client, self.server, "up"), (self.server, self.client, "down")):
+            threading.Thread(target=self._pump, args=(source, target, direction), daemon=True).start()
+
+    def close(self):
+        for end in (self.client, self.server):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+    def _pump(self, source, target, direction):
+        pending = b""
+        first = True
+        try:
+            while chunk := source.recv(_BUFFER):
+                self.proxy._wait_turn(direction)
+                pending += chunk
+                while len(pending) >= 4:
+                    (size,) = struct.unpack_from(">i", pending)
+                    if len(pending) < 4 + size:
+                        break
+                    frame, pending = pending[: 4 + size], pending[4 + size :]
+                    # The first frame each way is the connect request and its answer, without a header.
+                    if not first and not self._passes(frame[4:], direction):
+                        return
+                    first = False
+                    target.sendall(frame)
+        except (OSError, struct.error):
+            pass
+        finally:
+            self.close()
+
+    def _passes(self, body, direction):
+        if direction == "up" and len(body) >= 8:
+            xid, operation = struct.unpack_from(">ii", body)
+            if self.proxy._take_match(operation, body[8:]):
+                self.doomed = xid
+        elif direction == "down" and self.doomed is not None and struct.unpack_from(">i", body) == (self.doomed,):
+            self.proxy._count_lost()
+            return False
+        return True

@@ -1,0 +1,147 @@
+"""A private standalone ZooKeeper on loopback."""
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+
+from . import snapshot
+from .ports import free_port
+from .wait import wait_for
+
+JARS = "/usr/share/java/zookeeper.jar"
+MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
+START_S = 30
+_OPTIONS = (
+    "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+    # A test may kill the server but never the machine.
+    "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
+    # The digest covers the creation counters that set_creations changes.
+    "-Dzookeeper.digest.enabled=false",
+)  # fmt: skip
+
+
+class Server:
+    def __init__(self, directory, tick_time=200, port=None, options=()):
+        """OPTIONS are further lines of its configuration."""
+        self.directory = directory
+        self.tick_time = tick_time
+        self.port = port or free_port()
+        self.options = options
+        self.data_dir = os.path.join(directory, "data")
+        self.process = None
+        os.makedirs(self.data_dir, exist_ok=True)
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def start(self):
+        """Starts it and waits until it serves."""
+        config = os.path.join(self.directory, "zoo.cfg")
+        with open(config, "w", encoding="ascii") as file:
+            file.write(
+                f"tickTime={self.tick_time}\ndataDir={self.data_dir}\n"
+                f"clientPort={self.port}\nclientPortAddress=127.0.0.1\n"
+                "admin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
+            )
+            file.writelines(f"{line}\n" for line in self.options)
+        with open(os.path.join(self.directory, "server.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                ["java", *_OPTIONS, "-cp", JARS, MAIN, config],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        wait_for(self._serves_or_died, START_S, "the server to start")
+        return self
+
+    def _serves_or_died(self):
+        if self.process.poll() is not None:
+            with open(os.path.join(self.directory, "server.log"), encoding="utf-8", errors="replace") as log:
+                raise AssertionError(f"the server died with {self.process.returncode}:\n{log.read()}")
+        return self.serves()
+
+    def serves(self):
+        """Whether it answers, with its database loaded."""
+        return "Mode: " in self.word("srvr")
+
+    def word(self, word):
+        """The answer to a four-letter word, "" when there is none."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
+                connection.sendall(word.encode())
+                answer = b""
+                while chunk := connection.recv(65536):
+                    answer += chunk
+                return answer.decode(errors="replace")
+        except OSError:
+            return ""
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """Ends it in order."""
+        self._end(signal.SIGTERM)
+
+    def kill(self):
+        self._end(signal.SIGKILL)
+
+    def _end(self, number):
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(number)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+        self.process = None
+
+    def restart(self):
+        self.kill()
+        self.start()
+
+    def set_creations(self, path, creations):
+        """Makes CREATIONS the number of the next sequential znode under PATH. The server is restarted."""
+        # A start writes a snapshot with everything that the log holds.
+        self.restart()
+        self.stop()
+        snapshot.set_creations(self.data_dir, path, creations)
+        self.start()
+
+    def end_session(self, session_id):
+        """Ends another client's session, as whoever can reach the port is able to."""
+        # Its client comes back at once and may take the session over again before our close is handled.
+        wait_for(lambda: self._end_session_once(session_id), 10, f"the end of session {session_id:#x}")
+
+    def _end_session_once(self, session_id):
+        """True when the server knows no such session any more."""
+        connect = struct.pack(">iqiq", 0, 0, 30000, session_id) + _buffer(session_password(session_id)) + b"\0"
+        close = struct.pack(">ii", 1, -11)
+        answer = b""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                connection.sendall(_buffer(connect) + _buffer(close))
+                while chunk := connection.recv(4096):
+                    answer += chunk
+        except ConnectionError:
+            pass
+        # Length, version, and the timeout: none for a session that is gone.
+        return len(answer) >= 12 and struct.unpack_from(">i", answer, 8) == (0,)
+
+
+def _buffer(data):
+    return struct.pack(">i", len(data)) + data
+
+
+def session_password(session_id):
+    """The server makes a session's password of its id and a constant, with java.util.Random."""
+    mask = (1 << 48) - 1
+    seed = ((session_id ^ 0xB3415C00) ^ 0x5DEECE66D) & mask
+    password = b""
+    while len(password) < 16:
+        seed = (seed * 0x5DEECE66D + 0xB) & mask
+        password += struct.pack("<I", (seed >> 16) & 0xFFFFFFFF)
+    return password
