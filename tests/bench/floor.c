@@ -3,7 +3,9 @@
  * around them. Two handles take turns; the holder deletes its znode, the other is told by its watch, lists
  * the queue, and forks and executes the command. Prints the instant before each deletion, one a line.
  *
- *     floor SERVERS ROUNDS COMMAND [ARGUMENT]...
+ *     floor SERVERS ROUNDS REST_MS COMMAND [ARGUMENT]...
+ *
+ * Before each deletion all rests for REST_MS, as before a handoff in the field.
  */
 #include <string.h>
 #include <sys/wait.h>
@@ -75,11 +77,13 @@ static void join(struct contender *c)
 int main(int argc, char **argv)
 {
 	struct contender contenders[2];
+	struct timespec rest = { 0 };
 	int status, rc;
 
-	if (argc < 4)
+	if (argc < 5)
 		return 64;
-	command = argv + 3;
+	rest.tv_nsec = atol(argv[3]) * 1000000;
+	command = argv + 4;
 	snprintf(folder, sizeof folder, "/floor-%d", (int)getpid());
 	for (int i = 0; i < 2; i++)
 		contenders[i].zh = connect_to(argv[1], 10000);
@@ -93,6 +97,7 @@ int main(int argc, char **argv)
 		rc = zoo_awexists(next->zh, holder->path, gone, NULL, watched, NULL);
 		must(rc == ZOK, "zoo_awexists", rc);
 		await_flag(&armed, "the watch");
+		nanosleep(&rest, NULL);
 		printf("%lld\n", (long long)now_ns());
 		rc = zoo_adelete(holder->zh, holder->path, -1, was_deleted, NULL);
 		must(rc == ZOK, "zoo_adelete", rc);

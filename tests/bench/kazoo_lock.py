@@ -2,7 +2,9 @@
 One of two peers that pass a kazoo Lock to and fro, with one process start after each acquisition.
 Prints the instant before each release, one a line.
 
-    kazoo_lock.py SERVERS ROUNDS COMMAND [ARGUMENT]...
+    kazoo_lock.py SERVERS ROUNDS REST_MS COMMAND [ARGUMENT]...
+
+Before each release all rests for REST_MS, as before a handoff in the field.
 """
 
 import subprocess
@@ -13,7 +15,7 @@ from kazoo.client import KazooClient
 
 
 def main():
-    servers, rounds, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    servers, rounds, rest_s, command = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) / 1000, sys.argv[4:]
     client = KazooClient(servers, timeout=10)
     client.start(10)
     lock = client.Lock("/bench-kazoo", str(id(client)))
@@ -23,7 +25,7 @@ def main():
         deadline = time.monotonic() + 5
         while len(lock.contenders()) < 2 and time.monotonic() < deadline:
             time.sleep(0.002)
-        time.sleep(0.02)  # the other's watch is set right after it is seen to contend
+        time.sleep(rest_s)
         print(time.clock_gettime_ns(time.CLOCK_BOOTTIME), flush=True)
         lock.release()
     client.stop()
