@@ -148,9 +148,9 @@ class Demo:
         with open(script, "w", encoding="ascii") as file:
             file.write(
                 "#!/bin/sh\n# Ends the demonstration: agents, then ZooKeeper, then this directory.\n"
-                f"kill {' '.join(map(str, pids))}\n"
-                f"while kill -0 {' 2>/dev/null || kill -0 '.join(map(str, pids))} 2>/dev/null; do sleep 0.1; done\n"
-                f"kill {self.server.process.pid}\nrm -rf {self.directory}\n"
+                "end() {\n\tkill \"$@\"\n\tfor pid; do\n"
+                '\t\twhile kill -0 "$pid" 2>/dev/null; do sleep 0.1; done\n\tdone\n}\n'
+                f"end {' '.join(map(str, pids))}\nend {self.server.process.pid}\nrm -rf {self.directory}\n"
             )
         os.chmod(script, 0o755)
         print(f"\nAll of it goes on running in {self.directory} (ZooKeeper on {self.server.address}). To look:")
