@@ -13,6 +13,7 @@
 
 static const int64_t grace_ns = 2 * NS_PER_S;        /* between TERM and KILL while there is time */
 static const int64_t forced_grace_ns = NS_PER_S / 2; /* the same when the lease is running out */
+static const int64_t reap_wait_ns = NS_PER_S;        /* how long a killed hook may take to go away */
 static const int64_t leave_wait_ns = 3 * NS_PER_S;   /* how long a stop waits for the queue to be left */
 static const int64_t settled_term_ns = 60 * NS_PER_S;/* a term this long makes up for failures before it */
 
@@ -81,6 +82,11 @@ static int64_t min64(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* ---- actions ---- */
 
 static struct role_action *act(struct step *s, enum role_action_type type)
@@ -123,7 +129,8 @@ static void run(struct step *s, enum role_hook hook, int64_t limit_ns, enum tenu
 	r->hook_started_ns = s->now_ns;
 	r->hook_limit_ns = limit_ns;
 	r->term_sent_ns = 0;
-	r->kill_sent = false;
+	r->outlives_ns = 0;
+	r->outlived = false;
 	a = act(s, ROLE_DO_RUN);
 	a->hook = hook;
 	a->run = r->run;
@@ -143,11 +150,19 @@ static void send_term(struct step *s)
 	act(s, ROLE_DO_TERM);
 }
 
+/*
+ * A process in an uninterruptible sleep does not die. Until the schedule's end it is worth waiting for, since fence
+ * can still follow; the end as it is now, for a lease that goes on must not hold up a stop.
+ */
 static void send_kill(struct step *s)
 {
-	if (s->r->hook == ROLE_HOOK_NONE || s->r->kill_sent)
+	struct role *r = s->r;
+
+	if (r->hook == ROLE_HOOK_NONE || r->outlives_ns != 0)
 		return;
-	s->r->kill_sent = true;
+	r->outlives_ns = s->now_ns + reap_wait_ns;
+	if (r->token != 0)
+		r->outlives_ns = max64(r->outlives_ns, schedule(r).out_ns);
 	act(s, ROLE_DO_KILL);
 }
 
@@ -294,7 +309,7 @@ static int64_t kill_at(const struct role *r)
 {
 	int64_t at_ns = INT64_MAX;
 
-	if (r->hook == ROLE_HOOK_NONE || r->kill_sent)
+	if (r->hook == ROLE_HOOK_NONE || r->outlives_ns != 0)
 		return INT64_MAX;
 	switch (r->hook) {
 	case ROLE_HOOK_GAIN:
@@ -328,6 +343,14 @@ static int64_t term_at(const struct role *r)
 	return r->hook_started_ns + r->hook_limit_ns;
 }
 
+/* When a killed hook that is still there is given up. */
+static int64_t outlives_at(const struct role *r)
+{
+	bool waited = r->hook != ROLE_HOOK_NONE && r->outlives_ns != 0 && !r->outlived;
+
+	return waited ? r->outlives_ns : INT64_MAX;
+}
+
 /* When the lease forces a demotion. */
 static int64_t demote_at(const struct role *r)
 {
@@ -353,6 +376,11 @@ static void check_clock(struct step *s)
 	}
 	if (s->now_ns >= kill_at(r))
 		send_kill(s);
+	if (s->now_ns >= outlives_at(r)) {
+		r->outlived = true;
+		if (r->token != 0)
+			move(s, ROLE_PANIC, r->leave_reason);
+	}
 	if (s->now_ns >= r->leave_by_ns)
 		r->leave_by_ns = 0;
 	if (s->now_ns >= r->retry_at_ns)
@@ -463,7 +491,7 @@ static void settle_panic(struct step *s)
 {
 	struct role *r = s->r;
 
-	if (!r->stopping || r->forced || r->recovered)
+	if (!r->stopping || r->forced || r->recovered || r->hook != ROLE_HOOK_NONE)
 		return;
 	r->recovered = true;
 	r->leave_reason = TENURE_REASON_STOP;
@@ -671,6 +699,8 @@ static void on_hook_done(struct step *s, const struct role_event *event)
 	if (hook == ROLE_HOOK_NONE || event->u.hook.run != r->run)
 		return; /* of an earlier run */
 	r->hook = ROLE_HOOK_NONE;
+	if (r->state == ROLE_PANIC)
+		return; /* it has outlived its KILL, and is late whatever came of it */
 	switch (hook) {
 	case ROLE_HOOK_GAIN:
 		gain_done(s, event);
@@ -706,10 +736,11 @@ static void check_invariants(const struct role *r)
 
 	assert(office || r->token == 0);
 	assert(r->token != 0 || !office || r->state == ROLE_FENCING);
-	assert(r->hook != ROLE_HOOK_GAIN || r->state == ROLE_PROMOTING || r->state == ROLE_DEMOTING);
+	assert(r->hook == ROLE_HOOK_NONE || r->state != ROLE_PANIC || r->outlived);
+	assert(r->hook != ROLE_HOOK_GAIN || r->state == ROLE_PROMOTING || r->state == ROLE_DEMOTING || r->outlived);
 	assert(r->hook != ROLE_HOOK_FOLLOW || r->state == ROLE_FOLLOWING);
 	assert(r->state != ROLE_ACTIVE || r->hook == ROLE_HOOK_NONE);
-	assert((r->hook == ROLE_HOOK_FENCE) == (r->state == ROLE_FENCING));
+	assert((r->hook == ROLE_HOOK_FENCE) == (r->state == ROLE_FENCING) || r->outlived);
 }
 
 /* ---- the interface ---- */
@@ -770,7 +801,7 @@ void role_step(struct role *r, const struct role_event *event, struct role_updat
 
 int64_t role_deadline(const struct role *r)
 {
-	int64_t first_ns = min64(min64(demote_at(r), term_at(r)), kill_at(r));
+	int64_t first_ns = min64(min64(demote_at(r), term_at(r)), min64(kill_at(r), outlives_at(r)));
 
 	if (r->leave_by_ns != 0)
 		first_ns = min64(first_ns, r->leave_by_ns);
@@ -784,8 +815,10 @@ int64_t role_deadline(const struct role *r)
 
 bool role_stopped(const struct role *r)
 {
-	if (!r->stopping || r->hook != ROLE_HOOK_NONE)
+	if (!r->stopping)
 		return false;
+	if (r->hook != ROLE_HOOK_NONE)
+		return r->forced && r->outlived;
 	if (r->state == ROLE_PANIC)
 		return r->recovered || r->forced;
 	return r->state == ROLE_OUT && r->leave_by_ns == 0;

@@ -10,6 +10,7 @@
  *                  ├──────────────┴──lose ok──  DEMOTING ◄────────────────┘
  *                  │                               │ fails, overruns
  *                  ├──fence ok──────────────── FENCING ──fails, or no such hook──► PANIC
+ *                  │                               └──a hook outlives its KILL──────►
  *                 OUT (back-off, or never a candidate, or stopped)
  */
 #ifndef TENURE_CORE_ROLE_H
@@ -168,7 +169,8 @@ struct role {
 	int64_t hook_started_ns;
 	int64_t hook_limit_ns;       /* from its start; 0: none */
 	int64_t term_sent_ns;        /* 0: not yet */
-	bool kill_sent;
+	int64_t outlives_ns;         /* when it is taken to outlive its KILL; 0: no KILL sent */
+	bool outlived;               /* it has: only its end, or a second stop, brings the role on */
 
 	/* Whom to follow. */
 	bool leader_known;
@@ -201,7 +203,10 @@ int64_t role_lease_deadline(const struct role *r);
 /* Whether a service of this election may be in office (PROMOTING to PANIC). */
 bool role_in_office(const struct role *r);
 
-/* Whether a role that was told to stop has done all it could; it may have ended in PANIC. */
+/*
+ * Whether a role that was told to stop has done all it could; it may have ended in PANIC. After a second stop a
+ * hook that outlives its KILL is not waited for.
+ */
 bool role_stopped(const struct role *r);
 
 #endif

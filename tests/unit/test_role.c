@@ -275,7 +275,6 @@ static void test_startup_hangs(void **state)
 	assert_did(&f, "");
 	tick(&f, 60000);
 	assert_did(&f, "kill");
-	assert_int_equal(role_deadline(&f.r), INT64_MAX);
 	hook_done(&f, 60001, -1);
 	assert_did(&f, "run fence 2000ms startup planned token 0, starting>fencing startup");
 }
@@ -747,6 +746,164 @@ static void test_clock_before_message(void **state)
 	assert_did(&f, "promoting>demoting pause, term, kill, run lose 2600ms pause token 5");
 }
 
+/* ---- hooks that do not die of KILL ---- */
+
+/*
+ * Goal: a lose hook that outlives its KILL is PANIC at the end of the schedule, not for ever DEMOTING. Method: it
+ * is never reaped; it is reaped just in time, so that fence still runs.
+ */
+static void test_lose_outlives_kill(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	assert_did(&f, "kill");
+	assert_due(&f, 19600);
+	tick(&f, 19599);
+	assert_did(&f, "");
+	tick(&f, 19600);
+	assert_did(&f, "demoting>panic lease");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	assert_true(role_in_office(&f.r));
+	/* Its end is no news any more, not even a good one. */
+	hook_done(&f, 30000, 0);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_PANIC);
+
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	hook_done(&f, 19599, -1);
+	assert_did(&f, "run fence 1ms lease token 5, demoting>fencing lease");
+}
+
+/* Goal: the same of a fence hook, a second after its KILL, and of a gain hook. Method: none is ever reaped. */
+static void test_fence_and_gain_outlive_kill(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	hook_done(&f, 17600, -1);
+	tick(&f, 19600);
+	assert_did(&f, "kill");
+	assert_due(&f, 20600);
+	tick(&f, 20600);
+	assert_did(&f, "fencing>panic lease");
+
+	begin_standby(&f, full_config());
+	lead(&f, 1000, 5, 0);
+	tick(&f, 13600);
+	tick(&f, 14100);
+	assert_did(&f, "kill");
+	assert_due(&f, 19600);
+	tick(&f, 19600);
+	assert_did(&f, "demoting>panic lease");
+}
+
+/* Goal: heartbeats that go on do not put PANIC off. Method: a planned lose is killed, and the lease extended. */
+static void test_planned_outlives_kill(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	for (int64_t ms = 2000; ms < 40000; ms += 1000)
+		lease(&f, ms, ms, T);
+	leave(&f, 40000);
+	for (int64_t ms = 41000; ms < 100000; ms += 1000)
+		lease(&f, ms, ms, T);
+	tick(&f, 100000);
+	assert_did(&f, "kill");
+	for (int64_t ms = 101000; ms < 118600; ms += 1000)
+		lease(&f, ms, ms, T);
+	assert_due(&f, 99000 + 19600);
+	tick(&f, 118600);
+	assert_did(&f, "demoting>panic resign");
+}
+
+/*
+ * Goal: in PANIC the first stop tries lose once more, but no second hook beside the first; a second stop waits for
+ * nobody. Method: the hook is never reaped; it is reaped after the first stop.
+ */
+static void test_stop_while_hook_outlives_kill(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	tick(&f, 19600);
+	stop(&f, 21000, false);
+	assert_did(&f, "");
+	assert_false(role_stopped(&f.r));
+	stop(&f, 22000, true);
+	assert_did(&f, "");
+	assert_true(role_stopped(&f.r));
+
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	tick(&f, 19600);
+	stop(&f, 21000, false);
+	hook_done(&f, 22000, -1);
+	assert_did(&f, "panic>demoting stop, run fence 2000ms stop token 5, demoting>fencing stop");
+	hook_done(&f, 23000, 0);
+	assert_did(&f, "give up 5, fencing>out stop");
+
+	/* Stopped by force before: it ends when the hook is given up. */
+	begin_active(&f, full_config());
+	stop(&f, 2000, true);
+	tick(&f, 6000);
+	assert_did(&f, "kill");
+	assert_false(role_stopped(&f.r));
+	assert_due(&f, 19600);
+	tick(&f, 19600);
+	assert_did(&f, "demoting>panic stop");
+	assert_true(role_stopped(&f.r));
+}
+
+/*
+ * Goal: out of office a hook that outlives its KILL is waited for, since nothing is held meanwhile; a second stop
+ * ends that. Method: the lose hook at start, a follow hook.
+ */
+static void test_start_outlives_kill(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin(&f, config, false);
+	tick(&f, 60000);
+	assert_due(&f, 61000);
+	tick(&f, 61000);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_STARTING);
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	hook_done(&f, 90000, -1);
+	assert_did(&f, "run fence 2000ms startup planned token 0, starting>fencing startup");
+
+	config.has[ROLE_HOOK_FOLLOW] = true;
+	for (int follows = 0; follows < 2; follows++) {
+		begin(&f, config, follows);
+		if (follows)
+			leader(&f, 0, NOBODY, 0);
+		stop(&f, 1000, false);
+		tick(&f, 60000);
+		assert_did(&f, "kill");
+		tick(&f, 61000);
+		assert_false(role_stopped(&f.r));
+		stop(&f, 62000, true);
+		assert_true(role_stopped(&f.r));
+	}
+}
+
 /* ---- planned demotions ---- */
 
 /*
@@ -954,7 +1111,7 @@ static void test_stop_everywhere(void **state)
 
 			stop(&f, ms, force);
 			for (int k = 0; k < 20 && !role_stopped(&f.r); k++) {
-				if (f.r.hook != ROLE_HOOK_NONE && f.r.kill_sent) {
+				if (f.r.hook != ROLE_HOOK_NONE && f.r.outlives_ns != 0) {
 					hook_done(&f, ms, -1);
 					continue;
 				}
@@ -1282,7 +1439,7 @@ struct model {
 	bool hook;
 	uint32_t hook_run;
 	int64_t hook_ends_ns; /* by itself; INT64_MAX: never */
-	bool killed;
+	bool killed, undying; /* undying: it outlives a KILL, by a while or for ever */
 	/* The elector. */
 	bool standing;
 	int64_t next_token, told; /* told: LEAD said and no GIVE_UP back; 0: none */
@@ -1300,6 +1457,7 @@ static void model_run(struct model *m, const struct role_action *a)
 	m->hook = true;
 	m->hook_run = a->run;
 	m->killed = false;
+	m->undying = random_once_in(&m->run, 20);
 	m->hook_ends_ns = random_once_in(&m->run, a->hook == ROLE_HOOK_GAIN ? 4 : 15)
 				  ? INT64_MAX
 				  : m->now_ns + random_below(&m->run, 6 * SECOND);
@@ -1328,6 +1486,9 @@ static void model_action(struct model *m, const struct role_action *a)
 		CHECK_RUN(&m->run, m->hook);
 		m->killed = true;
 		m->hook_ends_ns = m->now_ns;
+		if (m->undying)
+			m->hook_ends_ns = random_once_in(&m->run, 2) ? INT64_MAX
+								     : m->now_ns + random_below(&m->run, 30 * SECOND);
 		break;
 	case ROLE_DO_STAND:
 		m->standing = true;
@@ -1368,6 +1529,9 @@ static void model_check_out(const struct model *m)
 	const struct role *r = &m->f.r;
 	int64_t out_ns = role_lease_deadline(r) - tenure_budget_margin(r->timeout_ns);
 
+	/* One killed at the end of the schedule still has a second to go away. */
+	if (m->hook && m->killed && m->undying)
+		out_ns += SECOND;
 	if (m->exact && role_in_office(r) && m->now_ns > out_ns)
 		CHECK_RUN(&m->run, r->state == ROLE_PANIC || m->stopping);
 }
@@ -1444,11 +1608,14 @@ static void model_random_event(struct model *m)
 	}
 }
 
-/* Stops the role wherever it is; nothing but its timer and its hooks' ends must be needed. */
+/*
+ * Stops the role wherever it is; nothing but its timer and its hooks' ends must be needed, or a second stop where a
+ * hook does not die.
+ */
 static void model_stop(struct model *m)
 {
 	struct role_event event = {.type = ROLE_EV_STOP, .u.force = random_once_in(&m->run, 2)};
-	const int64_t bound_ns = m->now_ns + 90 * SECOND;
+	const int64_t bound_ns = m->now_ns + 150 * SECOND;
 
 	m->stopping = true;
 	model_step(m, event);
@@ -1456,7 +1623,12 @@ static void model_stop(struct model *m)
 		int64_t due_ns = role_deadline(&m->f.r);
 
 		CHECK_RUN(&m->run, m->now_ns < bound_ns);
-		if (m->hook && m->hook_ends_ns <= due_ns) {
+		if (m->hook && m->undying && m->killed && m->hook_ends_ns == INT64_MAX && due_ns == INT64_MAX) {
+			CHECK_RUN(&m->run, m->f.r.state == ROLE_PANIC || !role_in_office(&m->f.r));
+			event.u.force = true;
+			model_step(m, event);
+			CHECK_RUN(&m->run, role_stopped(&m->f.r));
+		} else if (m->hook && m->hook_ends_ns <= due_ns) {
 			m->now_ns = m->hook_ends_ns > m->now_ns ? m->hook_ends_ns : m->now_ns;
 			model_hook_ends(m);
 		} else {
@@ -1527,8 +1699,8 @@ static unsigned run_random(uint64_t seed)
 
 /*
  * Goal: over any sequence of events no two hooks overlap, gain starts only before the demotion point and by
- * a higher token, the schedule is kept, timers do not spin, and a stop ends. Method: random hooks that obey
- * KILL, a random elector, 20,000 seeds.
+ * a higher token, the schedule is kept, timers do not spin, and a stop ends. Method: random hooks, some of which
+ * outlive KILL, a random elector, 20,000 seeds.
  */
 static void test_random(void **state)
 {
@@ -1566,6 +1738,11 @@ int main(void)
 		cmocka_unit_test(test_lease_extends),
 		cmocka_unit_test(test_late_wakeup),
 		cmocka_unit_test(test_clock_before_message),
+		cmocka_unit_test(test_lose_outlives_kill),
+		cmocka_unit_test(test_fence_and_gain_outlive_kill),
+		cmocka_unit_test(test_planned_outlives_kill),
+		cmocka_unit_test(test_stop_while_hook_outlives_kill),
+		cmocka_unit_test(test_start_outlives_kill),
 		cmocka_unit_test(test_planned),
 		cmocka_unit_test(test_planned_cut_by_lease),
 		cmocka_unit_test(test_planned_with_gain),
