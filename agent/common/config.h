@@ -71,8 +71,6 @@ struct config {
 	char *state_dir;
 	char *data_dir;
 	char *elector_user; /* "" : stay who we are */
-	uid_t elector_uid;
-	gid_t elector_gid;
 	int64_t orphan_limit_ns;
 	struct {
 		char *servers; /* as written */

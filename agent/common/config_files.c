@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/hook_file.h"
+
 static void say(struct config_errors *errors, const char *file, const char *what)
 {
 	fprintf(errors->stream, "%s: %s\n", file, what);
@@ -207,45 +209,12 @@ void config_check_auth(struct config_parse *p)
 	free(text);
 }
 
-/* Whether somebody other than root and USER could put another file or directory in the place of ST. */
-static bool others_write(const struct stat *st, const struct config_user *user)
-{
-	bool group = (st->st_mode & S_IWGRP) != 0 && st->st_gid != 0 &&
-		     (user->name == NULL || st->st_gid != user->gid);
-
-	return (st->st_mode & S_IWOTH) != 0 || group;
-}
-
-/* Looks at PATH, absolute, and at every directory above it. Puts the culprit, if any, into CULPRIT. */
-static bool path_is_safe(const char *path, const struct config_user *user, char culprit[PATH_MAX])
-{
-	bool in_sticky = false;
-	size_t end = 0;
-
-	do {
-		struct stat st, link;
-		size_t next = path[end] == '/' ? end + 1 : end;
-		end = end == 0 ? 1 : next + strcspn(path + next, "/");
-		snprintf(culprit, PATH_MAX, "%.*s", (int)end, path);
-		if (stat(culprit, &st) < 0 || lstat(culprit, &link) < 0)
-			return true; /* said elsewhere */
-		/* The sticky bit protects what is root's or the user's own, not what somebody else has put
-		 * there. */
-		bool stranger = link.st_uid != 0 && (user->name == NULL || link.st_uid != user->uid);
-		bool sticky = S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) != 0;
-		if ((in_sticky && stranger) || (!sticky && others_write(&st, user)))
-			return false;
-		in_sticky = sticky && others_write(&st, user);
-	} while (path[end] != '\0');
-	return true;
-}
-
 void config_check_hook(struct config_parse *p, const struct config_election *e, const char *name,
 		       const struct config_command *command)
 {
 	const char *file = command->words[0];
 	const char *problem = config_path_problem(file);
-	char culprit[PATH_MAX], real[PATH_MAX];
+	char why[2 * PATH_MAX];
 	struct stat st;
 
 	if (problem != NULL) {
@@ -260,9 +229,6 @@ void config_check_hook(struct config_parse *p, const struct config_election *e, 
 		config_complain(p, CONFIG_HOOKS, name, "%s: is not a regular file", file);
 	else if ((st.st_mode & 0111) == 0 || (geteuid() != 0 && access(file, X_OK) < 0))
 		config_complain(p, CONFIG_HOOKS, name, "%s: is not executable", file);
-	else if (geteuid() == 0 && (!path_is_safe(file, &e->user, culprit) ||
-				    (realpath(file, real) != NULL && !path_is_safe(real, &e->user, culprit))))
-		config_complain(p, CONFIG_HOOKS, name,
-				"%s: others can change %s; an agent run as root does not run it", file,
-				culprit);
+	else if (hook_file_check(file, &e->user, why, sizeof(why)) < 0)
+		config_complain(p, CONFIG_HOOKS, name, "%s", why);
 }

@@ -109,8 +109,6 @@ void config_check_elector_user(struct config_parse *p)
 	bool given = c->elector_user[0] != '\0';
 	int rc = -ENOENT;
 
-	c->elector_uid = (uid_t)-1;
-	c->elector_gid = (gid_t)-1;
 	if (!p->options->check_files)
 		return;
 	if (given)
@@ -133,10 +131,6 @@ void config_check_elector_user(struct config_parse *p)
 	else if (given && geteuid() != 0 && user.uid != geteuid())
 		config_complain(p, CONFIG_TOP, "elector_user",
 				"\"%s\": only an agent started as root can change its user", c->elector_user);
-	if (rc == 0) {
-		c->elector_uid = user.uid;
-		c->elector_gid = user.gid;
-	}
 	/* Who is not root stays who they are. */
 	if (geteuid() != 0 && given)
 		c->elector_user[0] = '\0';

@@ -73,8 +73,7 @@ static bool is_session(const struct session_credentials *session)
 
 static bool is_state(const struct message *m)
 {
-	return is_bool(&m->u.state.healthy) && is_bool(&m->u.state.lease_known) &&
-	       is_bool(&m->u.state.last_hook.timed_out) &&
+	return is_bool(&m->u.state.healthy) && is_bool(&m->u.state.last_hook.timed_out) &&
 	       is_text(m->u.state.last_hook.name, sizeof(m->u.state.last_hook.name));
 }
 

@@ -45,8 +45,8 @@ enum message_type {
 /* The last hook that ended, for the status. */
 struct message_hook {
 	char name[16]; /* "": none yet */
-	int32_t exit_status; /* -1: ended by a signal */
-	int32_t signal;
+	int32_t exit_status; /* -1: ended by a signal, or never ran */
+	int32_t signal;      /* 0: none */
 	bool timed_out;
 	int64_t duration_ms;
 	int64_t at_ms; /* wall clock, for people */
@@ -79,7 +79,6 @@ struct message {
 			int64_t demoted_token;
 			uint32_t transitions;
 			bool healthy;
-			bool lease_known;
 			struct message_hook last_hook;
 		} state;
 		struct {

@@ -13,7 +13,8 @@
 
 enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_WAIT };
 
-int ctl_options_wait(const char *text, int64_t *out_ms)
+/* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
+static int read_wait(const char *text, int64_t *out_ms)
 {
 	size_t digits = strspn(text, "0123456789.");
 	int64_t ns = 0;
@@ -75,7 +76,7 @@ static int take_option(struct ctl_options *o, int option, const char *value)
 		o->force = true;
 		return 0;
 	case OPTION_WAIT:
-		if (ctl_options_wait(value, &o->wait_ms) == 0)
+		if (read_wait(value, &o->wait_ms) == 0)
 			return 0;
 		complain("--wait %s: not a time in seconds, from 1ms to 24 hours", value);
 		return -EINVAL;

@@ -30,9 +30,6 @@ struct ctl_options {
 /* Returns 0, or -EINVAL after having said what is wrong. */
 int ctl_options_parse(int argc, char **argv, struct ctl_options *out);
 
-/* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
-int ctl_options_wait(const char *text, int64_t *out_ms);
-
 /*
  * The control socket to ask, which the caller frees, in *OUT: -s, the configuration's, or the default where
  * the default file is missing or of no use. Returns EXIT_YES or an exit status after having said why.

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/resolver.h"
 #include "ctl/client.h"
 #include "ctl/config_file.h"
 #include "ctl/output.h"
-#include "elector/resolver.h"
 
 enum {
 	REQUESTS_MAX = 64,

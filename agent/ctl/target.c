@@ -10,7 +10,8 @@
 #include "ctl/config_file.h"
 #include "ctl/output.h"
 
-bool target_path_valid(const char *path)
+/* Whether PATH is one that ZooKeeper takes: "/a/b", no empty, "." or ".." part, no control characters. */
+static bool path_valid(const char *path)
 {
 	if (path[0] != '/' || path[1] == '\0')
 		return false;
@@ -47,7 +48,7 @@ static int find_path(const struct config *config, bool titles, const char *name,
 		length = snprintf(buf, size, "%s", name);
 	else if (strchr(name, '/') == NULL && strlen(name) < TENURE_ELECTION_SIZE)
 		length = snprintf(buf, size, "/tenure/%s", name);
-	if (length > 0 && (size_t)length < size && target_path_valid(buf))
+	if (length > 0 && (size_t)length < size && path_valid(buf))
 		return EXIT_YES;
 	complain("'%s': neither an election's name nor a path in ZooKeeper",
 		 found != NULL ? found->path : name);

@@ -25,7 +25,4 @@ int target_find(const struct ctl_options *options, struct target *out);
 
 void target_clear(struct target *target);
 
-/* Whether PATH is one that ZooKeeper takes: "/a/b", no empty, "." or ".." part, no control characters. */
-bool target_path_valid(const char *path);
-
 #endif

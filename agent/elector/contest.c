@@ -59,17 +59,6 @@ int contest_init(struct contest *c, struct shell *shell, uint32_t index)
 	return parents_init(&c->parents, chroot, c->config->path);
 }
 
-void contest_free(struct contest *c)
-{
-	resign_free(c);
-	parents_free(&c->parents);
-	kept_free(&c->kept);
-	free(c->member.path);
-	free(c->member.folder);
-	free(c->queue_path);
-	free(c->path);
-}
-
 void contest_begin(struct contest *c, uint64_t agent)
 {
 	struct elector_config config = {
@@ -174,6 +163,9 @@ static void say_note(const struct contest *c, const struct elector_command *comm
 	enum log_level level = notes[command->note].level;
 	char quoted[256];
 
+	/* Of these znodes the one that cannot be made has been named already. */
+	if (command->note == ELECTOR_NOTE_NOAUTH && command->op == ELECTOR_OP_PARENTS)
+		return;
 	if (command->note == ELECTOR_NOTE_STEP_BACK || command->note == ELECTOR_NOTE_LEFTOVER)
 		level = LOG_LEVEL_INFO;
 	if (command->note == ELECTOR_NOTE_NOAUTH || command->note == ELECTOR_NOTE_REFUSED)

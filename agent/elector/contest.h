@@ -42,9 +42,8 @@ struct contest {
 	struct message state;   /* the supervisor's last STATE */
 };
 
-/* Returns 0 or -ENOMEM; contest_free is due either way. */
+/* Returns 0 or -ENOMEM. A contest lasts as long as its process. */
 int contest_init(struct contest *contest, struct shell *shell, uint32_t index);
-void contest_free(struct contest *contest);
 
 /* AGENT is the first half of our guids. Before the first event. */
 void contest_begin(struct contest *contest, uint64_t agent);

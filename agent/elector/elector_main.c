@@ -14,7 +14,6 @@
 #include "common/config.h"
 #include "common/log.h"
 #include "common/message.h"
-#include "elector/auth.h"
 #include "elector/brake.h"
 #include "elector/instant.h"
 #include "elector/privileges.h"
@@ -106,9 +105,26 @@ static void on_library_log(void *context, enum port_log_level level, const char 
 			    held);
 }
 
-static int add_credential(void *context, const char *scheme, const char *credential, size_t size)
+static int add_credentials(struct port *port, const char *file)
 {
-	return port_add_auth(context, scheme, credential, size);
+	struct config_auth list[CONFIG_AUTH_MAX];
+	char *trouble = NULL, quoted[1024];
+	size_t count = 0, size = 0;
+	struct config_errors errors = {.stream = open_memstream(&trouble, &size)};
+	int rc;
+
+	if (!errors.stream)
+		return -ENOMEM;
+	rc = config_auth_read(file, &errors, list, &count, NULL);
+	fclose(errors.stream);
+	if (rc < 0)
+		log_error(NULL, "cannot use auth_file", "error=%s",
+			  log_quote(trouble ? trouble : "no memory", quoted, sizeof quoted));
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = port_add_auth(port, list[i].scheme, list[i].credential, strlen(list[i].credential));
+	config_auth_free(list, count);
+	free(trouble);
+	return rc;
 }
 
 static int make_port(const struct config *config, struct port **out)
@@ -120,10 +136,10 @@ static int make_port(const struct config *config, struct port **out)
 	};
 	const struct port_config options = {
 		.requests_max = shell_requests_max(config->election_count),
+		.watches_max = shell_watches_max(config->election_count),
 		.log = on_library_log,
 	};
 	const char *file = config->zookeeper.auth_file;
-	char why[256] = "", quoted[1024];
 	int rc = port_new(&options, out);
 
 	if (rc < 0)
@@ -131,12 +147,7 @@ static int make_port(const struct config *config, struct port **out)
 	port_set_acl(*out, acls[config->zookeeper.acl]);
 	if (!file || !file[0])
 		return 0;
-	rc = auth_read(file, add_credential, *out, why, sizeof why);
-	if (rc < 0) {
-		log_quote(why, quoted, sizeof quoted);
-		log_error(NULL, "cannot use auth_file", "file=\"%s\" error=%s", file, quoted);
-	}
-	return rc;
+	return add_credentials(*out, file);
 }
 
 /* What the terminal or a service manager sends to the whole group is the supervisor's to act upon. */

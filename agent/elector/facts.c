@@ -50,6 +50,14 @@ static void record_facts(const struct contest *c, int64_t now_ns, struct status_
 	out->self = is_ours(c, out->incumbent);
 }
 
+/* Whether our term, if there is one, rests on the present session: only then is its lease the term's. */
+static bool term_rests(const struct contest *c)
+{
+	const int64_t token = c->state_known ? c->state.token : 0;
+
+	return token == 0 || (c->core.term == token && !c->core.term_lost);
+}
+
 void facts_election(const struct contest *c, int64_t now_ns, struct status_election *out)
 {
 	const struct tenure_lease *lease = &c->shell->ensemble.session.lease;
@@ -67,7 +75,7 @@ void facts_election(const struct contest *c, int64_t now_ns, struct status_elect
 		out->position = c->peek.position;
 		out->members = c->peek.members;
 	}
-	if (elector_wants_heartbeats(core))
+	if (elector_wants_heartbeats(core) && term_rests(c))
 		out->lease_ns = tenure_lease_deadline(lease);
 	if (out->lease_ns)
 		out->demote_ns = tenure_schedule_for(&c->config->budget, lease->timeout_ns, out->lease_ns).demote_ns;

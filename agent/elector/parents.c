@@ -47,13 +47,6 @@ int parents_init(struct parents *p, const char *chroot, const char *path)
 	return rc;
 }
 
-void parents_free(struct parents *p)
-{
-	for (unsigned i = 0; i < p->count; i++)
-		free(p->paths[i]);
-	*p = (struct parents){0};
-}
-
 void parents_finish(struct contest *c, enum elector_result result, int rc)
 {
 	struct parents *p = &c->parents;

@@ -27,7 +27,6 @@ struct parents {
 
 /* PATH is the election's, CHROOT before it. Returns 0 or -ENOMEM. */
 int parents_init(struct parents *parents, const char *chroot, const char *path);
-void parents_free(struct parents *parents);
 
 /* For the core: its end is told as the end of ELECTOR_OP_PARENTS. */
 void parents_start(struct contest *contest, uint32_t generation);

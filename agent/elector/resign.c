@@ -208,10 +208,3 @@ void resign_forget(struct contest *c, const struct client *client)
 	if (c->resign.client == client)
 		c->resign.client = NULL;
 }
-
-void resign_free(struct contest *c)
-{
-	if (c->resign.limit)
-		event_free(c->resign.limit);
-	c->resign.limit = NULL;
-}

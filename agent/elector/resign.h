@@ -30,6 +30,4 @@ void resign_check(struct contest *contest);
 /* CLIENT hung up. What it asked for goes on. */
 void resign_forget(struct contest *contest, const struct client *client);
 
-void resign_free(struct contest *contest);
-
 #endif

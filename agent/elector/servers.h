@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/resolver.h"
 #include "elector/brake.h"
-#include "elector/resolver.h"
 
 struct event;
 struct shell;

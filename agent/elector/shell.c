@@ -18,6 +18,8 @@
 enum {
 	REQUESTS_BASE = 64,
 	REQUESTS_PER_ELECTION = 64, /* parents at once, a survey, a look, and one of each kind */
+	WATCHES_BASE = 16,
+	WATCHES_PER_ELECTION = 8, /* the record, ourselves, the two before us, and some that have lost their use */
 	CLOSE_WAIT_MS = 2000,
 };
 
@@ -30,6 +32,11 @@ enum { FIRST, NORMAL, PRIORITIES };
 uint32_t shell_requests_max(size_t count)
 {
 	return REQUESTS_BASE + REQUESTS_PER_ELECTION * (uint32_t)count;
+}
+
+uint32_t shell_watches_max(size_t count)
+{
+	return WATCHES_BASE + WATCHES_PER_ELECTION * (uint32_t)count;
 }
 
 void shell_leave(int status)

@@ -42,8 +42,11 @@ struct shell {
 /* How many requests to ZooKeeper may be under way for COUNT elections. */
 uint32_t shell_requests_max(size_t count);
 
+/* How many watches may be set for COUNT elections. */
+uint32_t shell_watches_max(size_t count);
+
 /*
- * Runs until the process leaves. PORT has its credentials and takes shell_requests_max requests;
+ * Runs until the process leaves. PORT has its credentials and room for what the above say;
  * SUPERVISOR and CONTROL (-1: none) are descriptors. Returns only when it cannot begin, with negative errno.
  */
 int shell_run(const struct config *config, uid_t owner, struct port *port, int supervisor, int control);

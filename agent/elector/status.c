@@ -91,7 +91,7 @@ static json_t *hook_json(const struct message_hook *hook)
 	object = json_object();
 	if (!object || !put(object, "name", text(hook->name)) ||
 	    !put(object, "exit", number(exited, hook->exit_status)) ||
-	    !put(object, "signal", number(!exited, hook->signal)) ||
+	    !put(object, "signal", number(hook->signal != 0, hook->signal)) ||
 	    !put(object, "timed_out", json_boolean(hook->timed_out)) ||
 	    !put(object, "ms", json_integer(hook->duration_ms)) ||
 	    !put(object, "at", text(instant_text(hook->at_ms, at)))) {
@@ -118,13 +118,14 @@ static bool put_state(json_t *object, const struct status_election *e)
 json_t *status_election_json(const struct status_election *e, int64_t now_ns)
 {
 	const struct message *m = e->state;
-	bool in_office = is_state(e, ROLE_PROMOTING) || is_state(e, ROLE_ACTIVE) || is_state(e, ROLE_DEMOTING) ||
-			 is_state(e, ROLE_FENCING) || is_state(e, ROLE_PANIC);
+	/* Out of office no lease is missed: one that has run out is none. A demotion that has begun leaves no hold. */
+	bool leased = e->lease_ns > now_ns || (m && m->token != 0);
+	bool holds = is_state(e, ROLE_PROMOTING) || is_state(e, ROLE_ACTIVE);
 	json_t *object = json_object();
 
 	if (object && put_state(object, e) && put(object, "candidate", json_boolean(e->candidate)) &&
-	    put_leader(object, e, now_ns) && put(object, "lease_ms", left_ms(e->lease_ns, now_ns)) &&
-	    put(object, "hold_ms", left_ms(in_office ? e->demote_ns : 0, now_ns)) &&
+	    put_leader(object, e, now_ns) && put(object, "lease_ms", left_ms(leased ? e->lease_ns : 0, now_ns)) &&
+	    put(object, "hold_ms", left_ms(holds ? e->demote_ns : 0, now_ns)) &&
 	    put(object, "position", number(e->position != 0, (int64_t)e->position)) &&
 	    put(object, "members", number(e->members != 0, (int64_t)e->members)) &&
 	    put(object, "paused", truth(e->record_known, e->paused)) &&

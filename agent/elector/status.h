@@ -27,7 +27,7 @@ struct status_election {
 	size_t position;    /* 0: not in the queue, or not known */
 	size_t members;     /* 0: none, or not known */
 	bool in_queue;      /* our candidate is there, seen on this connection */
-	int64_t lease_ns;   /* deadline; 0: nothing is proven, or nothing is to be */
+	int64_t lease_ns;   /* deadline; 0: nothing is proven, or nothing is to be, or it is not that of our term */
 	int64_t demote_ns;  /* when a forced demotion begins; 0: not known */
 };
 

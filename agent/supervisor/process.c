@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/hook_file.h"
 #include "common/log.h"
 #include "supervisor/clock.h"
-#include "supervisor/hook_file.h"
 #include "supervisor/surroundings.h"
 
 enum {

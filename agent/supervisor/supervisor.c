@@ -53,7 +53,7 @@ static void on_hello(struct supervisor *supervisor, int64_t now_ns)
 		unit_restore(supervisor->units[i]);
 	child_send(&supervisor->child, &go);
 	for (size_t i = 0; i < supervisor->unit_count; i++)
-		unit_repeat(supervisor->units[i], now_ns);
+		unit_repeat(supervisor->units[i]);
 	supervisor->host.changed = true;
 	if (supervisor->child.quitting)
 		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);

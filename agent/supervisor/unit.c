@@ -92,7 +92,7 @@ static void send(struct unit *unit, enum message_type type, int64_t token)
 	unit->host->send(unit->host, &m);
 }
 
-static void send_state(struct unit *unit, int64_t now_ns)
+static void send_state(struct unit *unit)
 {
 	struct message m = {
 		.type = MESSAGE_STATE,
@@ -106,7 +106,6 @@ static void send_state(struct unit *unit, int64_t now_ns)
 	m.u.state.demoted_token = unit->demoted_token;
 	m.u.state.transitions = unit->role.transitions;
 	m.u.state.healthy = true;
-	m.u.state.lease_known = role_lease_deadline(&unit->role) > now_ns;
 	m.u.state.last_hook = unit->last_hook;
 	unit->host->send(unit->host, &m);
 }
@@ -132,7 +131,7 @@ static void changed(struct unit *unit, const struct role_action *action, int64_t
 	unit->since_ms = clock_wall_ms();
 	unit->host->changed = true;
 	log_change(unit, action, now_ns);
-	send_state(unit, now_ns);
+	send_state(unit);
 	if (unit->config->notify.command.words)
 		notifier_tell(&unit->notifier, environment_for(unit, "notify", action,
 							       unit->config->notify.timeout_ns, now_ns));
@@ -265,7 +264,7 @@ static void on_hook_done(struct process *process, const struct process_result *r
 	e.u.hook.ok = result->exit_status == 0;
 	e.u.hook.not_now = hook == &unit->hooks[ROLE_HOOK_GAIN] && result->exit_status == NOT_NOW_STATUS;
 	event(unit, &e);
-	send_state(unit, e.now_ns);
+	send_state(unit);
 }
 
 /* ---- life ---- */
@@ -433,7 +432,7 @@ void unit_restore(struct unit *unit)
 	unit->host->send(unit->host, &m);
 }
 
-void unit_repeat(struct unit *unit, int64_t now_ns)
+void unit_repeat(struct unit *unit)
 {
 	/* In the order in which they were said: leaving ends the standing before it. */
 	if (unit->giving_up != 0)
@@ -444,7 +443,7 @@ void unit_repeat(struct unit *unit, int64_t now_ns)
 		send(unit, MESSAGE_STAND, 0);
 	if (unit->role.state == ROLE_ACTIVE)
 		send(unit, MESSAGE_CONFIRM, unit->role.token);
-	send_state(unit, now_ns);
+	send_state(unit);
 }
 
 /* ---- the clock ---- */

@@ -75,7 +75,7 @@ void unit_message(struct unit *unit, const struct message *m, int64_t timeout_ns
 
 /* A new elector is up: its candidate (before GO), and after that all that it has to know. */
 void unit_restore(struct unit *unit);
-void unit_repeat(struct unit *unit, int64_t now_ns);
+void unit_repeat(struct unit *unit);
 
 /* Looks at the clock: every deadline that has passed takes effect. */
 void unit_timer(struct unit *unit, int64_t now_ns);

@@ -158,7 +158,7 @@ static void free_handle(struct port_handle *h)
 }
 
 int port_handle_open(const char *const *addresses, size_t count,
-		     const struct session_credentials *credentials, unsigned slots,
+		     const struct session_credentials *credentials, unsigned slots, unsigned watches,
 		     struct port_events *events, struct port_handle **out)
 {
 	const int64_t timeout_ms = credentials->timeout_ns / TENURE_NS_PER_MS;
@@ -174,6 +174,7 @@ int port_handle_open(const char *const *addresses, size_t count,
 	port_events_ref(events);
 	h->events = events;
 	h->requested_ms = (int32_t)timeout_ms;
+	h->watches_max = watches;
 	port_slots_init(h, slots);
 	rc = parse_addresses(h, addresses, count);
 	if (rc < 0)

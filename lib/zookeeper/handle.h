@@ -32,7 +32,7 @@ struct port_handle {
 	/* The owner's view, changed as it takes events: */
 	bool connected;
 	unsigned auth_sent, auth_count; /* credentials known to the library, and to be */
-	unsigned watch_count;
+	unsigned watch_count, watches_max;
 	struct port_watch *watches;
 	struct port_slot *free_slots;
 	size_t address_count;
@@ -42,11 +42,11 @@ struct port_handle {
 };
 
 /*
- * Opens a handle with room for SLOTS requests. ADDRESSES as in port_open; CREDENTIALS with id 0 ask for a
- * new session. Returns 0, -EINVAL for a wrong address, number of addresses or timeout, or negative errno.
+ * Opens a handle with room for SLOTS requests and WATCHES watches. ADDRESSES as in port_open; CREDENTIALS with
+ * id 0 ask for a new session. Returns 0, -EINVAL for a wrong address, number of addresses or timeout, or negative errno.
  */
 int port_handle_open(const char *const *addresses, size_t count,
-		     const struct session_credentials *credentials, unsigned slots,
+		     const struct session_credentials *credentials, unsigned slots, unsigned watches,
 		     struct port_events *events, struct port_handle **out);
 
 /* From now on its callbacks queue nothing, and what they have queued is forgotten. */

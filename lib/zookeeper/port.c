@@ -16,6 +16,8 @@
 enum {
 	AUTH_MAX = 8,
 	CLOSING_MAX = 16, /* handles that may wait to be closed */
+	BOUND_MAX = 131072, /* requests, watches */
+	WATCHES_DEFAULT = 256,
 };
 
 struct credential {
@@ -48,17 +50,19 @@ struct port {
 int port_new(const struct port_config *config, struct port **out)
 {
 	const unsigned requests_max = config->requests_max;
+	const unsigned watches_max = config->watches_max > 0 ? config->watches_max : WATCHES_DEFAULT;
 	struct port *p;
 	int rc;
 
-	if (requests_max == 0 || requests_max > 65536)
+	if (requests_max == 0 || requests_max > BOUND_MAX || watches_max > BOUND_MAX)
 		return -EINVAL;
 	p = calloc(1, sizeof(*p) + requests_max * sizeof(p->owed[0]));
 	if (!p)
 		return -ENOMEM;
 	p->config = *config;
+	p->config.watches_max = watches_max;
 	/* A slot and a watch wait in the queue at most once: only session events can overflow it. */
-	rc = port_events_new(requests_max + PORT_WATCHES_MAX + PORT_SESSION_EVENTS_MAX, &p->events);
+	rc = port_events_new(requests_max + watches_max + PORT_SESSION_EVENTS_MAX, &p->events);
 	if (rc < 0)
 		goto fail;
 	rc = port_closer_new(&p->closer);
@@ -189,7 +193,8 @@ int port_open(struct port *p, const char *const *addresses, size_t count,
 		give_up(p);
 	if (port_closer_pending(p->closer) > CLOSING_MAX)
 		return -EBUSY;
-	rc = port_handle_open(addresses, count, credentials, p->config.requests_max, p->events, &p->handle);
+	rc = port_handle_open(addresses, count, credentials, p->config.requests_max, p->config.watches_max,
+			      p->events, &p->handle);
 	if (rc < 0)
 		return rc;
 	p->handle->auth_count = p->auth_count;

@@ -77,6 +77,7 @@ enum port_log_level { PORT_LOG_ERROR, PORT_LOG_WARNING, PORT_LOG_INFO };
 
 struct port_config {
 	unsigned requests_max;   /* outstanding at once; more are refused with -EAGAIN */
+	unsigned watches_max;    /* at once, likewise; 0: 256 */
 	/*
 	 * A line the library logged; may be NULL. Called by the owner's thread from port_take; lines beyond
 	 * a bound are dropped. Those of all ports of a process go to the newest one: the library does not
@@ -89,7 +90,7 @@ struct port_config {
 /* Who may do what with the znodes that we create. */
 enum port_acl { PORT_ACL_OPEN, PORT_ACL_CREATOR, PORT_ACL_PRIVATE };
 
-/* Returns 0 and a port without a handle in *OUT, or negative errno. */
+/* Returns 0 and a port without a handle in *OUT, or negative errno (-EINVAL: no requests, or a bound above 131072). */
 int port_new(const struct port_config *config, struct port **out);
 
 /*
@@ -132,7 +133,7 @@ int port_server(struct port *port, char *buf, size_t size);
 
 /*
  * Requests. PATH is absolute (a chroot is the caller's to put before it). COOKIE comes back in the
- * reply. Each returns 0, or -EAGAIN (too many outstanding, or more than 256 watches), -ENOTCONN (not
+ * reply. Each returns 0, or -EAGAIN (too many outstanding, or too many watches), -ENOTCONN (not
  * connected, as far as the events taken say), -EINVAL (not a path), -ENAMETOOLONG (4096 bytes),
  * -EMSGSIZE (data above TENURE_RECORD_MAX), -ENOMEM; then no reply follows. Every accepted request is
  * answered exactly once. One that came back as PORT_UNKNOWN may still be carried out, but only before

@@ -25,7 +25,7 @@ static struct port_watch *make(struct port_handle *h, uint64_t cookie, const cha
 	const size_t size = strlen(path) + 1;
 	struct port_watch *w;
 
-	if (h->watch_count == PORT_WATCHES_MAX) {
+	if (h->watch_count == h->watches_max) {
 		*rc = -EAGAIN;
 		return NULL;
 	}

@@ -11,8 +11,6 @@
 
 #include <zookeeper/zookeeper.h>
 
-enum { PORT_WATCHES_MAX = 256 }; /* contexts of one handle at once */
-
 struct port_handle;
 
 struct port_watch {

@@ -9,24 +9,31 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 
 from tenuretest import HOOK, LiveCase, holds_for  # noqa: E402
 
-CONFIGURATION = 78
+INTERNAL, REFUSED, CONFIGURATION = 70, 77, 78
 
 
 class BadInput(LiveCase):
-    def refused(self, agent, *words, status=CONFIGURATION, **options):
-        """The agent ends at once with STATUS, and its words name what is wrong; no hook has run."""
+    def refused(self, agent, *words, status=CONFIGURATION, errors=1, **options):
+        """
+        The agent ends at once with STATUS. It says one line for each error, which names what is wrong; no hook
+        has run, and what a wrong configuration names has not been touched.
+        """
+        before = set(os.listdir(agent.directory)) | {"tenured.conf"}
         done = agent.run(**options)
         self.assertEqual(done.returncode, status, done.stdout)
+        self.assertEqual(len(done.stdout.splitlines()), errors, done.stdout)
         for word in words:
             self.assertIn(word, done.stdout)
         self.assertEqual(self.timeline.events(), [])
+        left = set(os.listdir(agent.directory)) - before
+        self.assertLessEqual(left, set() if status == CONFIGURATION else {"state"})
         return done.stdout
 
     def test_malformed(self):
         """Every wrong value in one run, each with its line; exit 78."""
         a = self.agent("a", "127.0.0.1:1")
         text = a.config_text().replace("tick_time = 200", 'tick_time = "soon"').replace("backoff = 200", "backof = 200")
-        said = self.refused(a, "tick_time", "backof", config=text)
+        said = self.refused(a, "tick_time", "backof", errors=2, config=text)
         for word in ("tick_time", "backof"):
             line = next(number for number, row in enumerate(text.splitlines(), 1) if word + " " in row)
             self.assertIn(f"{a.config_file}:{line}:", said)
@@ -94,12 +101,22 @@ class BadInput(LiveCase):
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(a.control)
             other.listen()
-            done = a.run()
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn(a.control, done.stdout)
-            self.assertEqual(self.timeline.events(), [])
+            self.refused(a, a.control, status=REFUSED)
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(a.control)
+
+    def test_something_else_in_the_place_of_the_control_socket(self):
+        """A file that is no socket is never removed."""
+        a = self.agent("a", "127.0.0.1:1")
+        with open(a.control, "w", encoding="ascii") as file:
+            file.write("precious")
+        self.refused(a, a.control, status=INTERNAL)
+        with open(a.control, encoding="ascii") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_state_dir_impossible(self):
+        a = self.agent("a", "127.0.0.1:1", top={"state_dir": "/nonexistent/deep/state"})
+        self.refused(a, "/nonexistent/deep/state", status=INTERNAL)
 
     def test_control_socket_left_behind(self):
         """A socket file that nobody listens on is replaced."""
@@ -117,8 +134,9 @@ class BadInput(LiveCase):
         runs = self.hook_runs()
         second = self.agent("second", server, top={"state_dir": a.top["state_dir"]})
         done = second.run()
-        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (REFUSED, 1), done.stdout)
         self.assertIn(a.top["state_dir"], done.stdout)
+        self.assertFalse(os.path.exists(second.control))
         self.assertEqual((a.state(), self.hook_runs()), ("active", runs))
 
     def quiet_start(self, servers, *words):

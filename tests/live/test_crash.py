@@ -1,14 +1,17 @@
 """Whole agents killed with SIGKILL, in office and at every place in the queue."""
 
 import os
+import statistics
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
-from tenuretest import LiveCase, wait_for  # noqa: E402
+from tenuretest import BIN_DIR, LiveCase, wait_for  # noqa: E402
 
 SLACK_S = 0.5
+OBSERVE = os.path.join(os.path.dirname(BIN_DIR), "bench", "observe")
 
 
 class Crash(LiveCase):
@@ -29,6 +32,38 @@ class Crash(LiveCase):
                 self.assertLessEqual((gain.at_ns - killed_ns) / 1e9, limit)
                 self.assertEqual((gain.fields["previous"], gain.fields["previous_clean"]), (a.member, "no"))
                 b.wait_state("active")
+
+    def deleted_ns(self, observer, path, kill):
+        """The instant at which another client is told that PATH is deleted, once KILL has been called."""
+        observer.stdin.write(path + "\n")
+        observer.stdin.flush()
+        self.assertEqual(observer.stdout.readline(), "watching\n")
+        kill()
+        return int(observer.stdout.readline())
+
+    def test_failover_beyond_the_ensemble(self):
+        """
+        From the ensemble's deletion of the dead leader's znode to the gain hook. The goal is 20 ms, which
+        tests/bench/failover measures; this bound is for machines that do other things as well.
+        """
+        server = self.start_server()
+        client = self.client(server)
+        agents = self.start_queue("ab", server)
+        observer = subprocess.Popen([OBSERVE, server.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        beyond_ms = []
+        try:
+            for _ in range(3):
+                leader, second = agents
+                path = "/tenure/demo/queue/" + self.queue(client)[0][0]
+                deleted_ns = self.deleted_ns(observer, path, leader.kill9)
+                gain = self.timeline.wait("start", "gain", second.member, after_ns=deleted_ns - 10**9)
+                beyond_ms.append((gain.at_ns - deleted_ns) / 1e6)
+                second.wait_state("active")
+                leader.start().wait_queued(2)
+                agents = [second, leader]
+        finally:
+            observer.communicate()
+        self.assertLess(statistics.median(beyond_ms), 100, beyond_ms)
 
     def test_five_in_every_position(self):
         """Five queue. Whoever is killed behind the leader wakes nobody; the queue's order stays; then the leader."""

@@ -7,8 +7,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
 from kazoo.exceptions import NoAuthError  # noqa: E402
-from kazoo.security import make_digest_acl_credential  # noqa: E402
-from tenuretest import LiveCase, wait_for  # noqa: E402
+from kazoo.security import make_acl, make_digest_acl, make_digest_acl_credential  # noqa: E402
+from tenuretest import LiveCase, holds_for, wait_for  # noqa: E402
 
 INT_MAX = 2**31 - 1
 
@@ -25,7 +25,7 @@ class Chroot(LiveCase):
         b.wait_state("active")
 
 
-class Auth(LiveCase):
+class AuthCase(LiveCase):
     def auth_file(self, text="digest:agent:secret\n", mode=0o600):
         name = os.path.join(self.directory, "auth")
         with open(name, "w", encoding="ascii") as file:
@@ -33,6 +33,8 @@ class Auth(LiveCase):
         os.chmod(name, mode)
         return name
 
+
+class Auth(AuthCase):
     def test_digest(self):
         """acl = creator: what the agents make is theirs and can be read by all; a new session authenticates again."""
         server = self.start_server()
@@ -73,6 +75,69 @@ class Auth(LiveCase):
         self.assertEqual(len(self.queue(self.client(server))), 1)
         self.assertEqual(a.state(), "active")
         self.assertLess(len(stranger.log().splitlines()), 60)
+
+
+class ProtectedChroot(AuthCase):
+    def test_absent_levels_are_protected(self):
+        """The levels of a chroot that are made get the configured ACL too; what was there keeps its own."""
+        server = self.start_server()
+        client = self.client(server)
+        client.ensure_path("/one")
+        options = {"zookeeper": {"auth_file": self.auth_file(), "acl": "private"}}
+        (a,) = self.start_queue("a", server.address + "/one/two/three", **options)
+        client.add_auth("digest", "agent:secret")
+        identity = make_digest_acl_credential("agent", "secret")
+        self.assertEqual([acl.id.scheme for acl in client.get_acls("/one")[0]], ["world"])
+        made = ("/one/two", "/one/two/three", "/one/two/three/tenure", "/one/two/three/tenure/demo/members")
+        for path in made:
+            acls = client.get_acls(path)[0]
+            self.assertEqual([(acl.id.scheme, acl.id.id, acl.perms) for acl in acls], [("digest", identity, 31)], path)
+        a.wait_state("active")
+
+    def forbidding(self, path, perms_of_world):
+        """A server on which only an administrator may create below PATH."""
+        server = self.start_server()
+        client = self.client(server)
+        client.add_auth("digest", "admin:secret")
+        acl = [make_digest_acl("admin", "secret", all=True)]
+        if perms_of_world:
+            acl.append(make_acl("world", "anyone", read=True))
+        client.ensure_path(path)
+        client.set_acls(path, acl)
+        return server, client
+
+    def test_no_permission(self):
+        """Levels that may not be made: one error that names the first of them, no tight loop, no candidate."""
+        server, client = self.forbidding("/one", True)
+        a = self.start_agent("a", server.address + "/one/two/three")
+        a.wait_log("no permission to create a znode")
+        holds_for(lambda: a.state() in ("standby", "out"), 3, "not a candidate")
+        errors = [line for line in a.log().splitlines() if " error " in line]
+        self.assertEqual(len(errors), 1, errors)
+        self.assertIn("path=/one/two ", errors[0])
+        self.assertLess(len(a.log().splitlines()), 40)
+        self.assertEqual(client.get_children("/one"), [])
+        # Once it may, it does.
+        client.set_acls("/one", [make_acl("world", "anyone", all=True)])
+        a.wait_state("active", timeout=30)
+
+    def test_parents_of_others(self):
+        """Parents that are there but may be neither read nor written are no obstacle."""
+        server, client = self.forbidding("/one", False)
+        client.create("/one/two", acl=[make_acl("world", "anyone", all=True)])
+        a = self.start_agent("a", server.address + "/one/two")
+        a.wait_state("active")
+
+    def test_credentials_refused(self):
+        """A scheme that the server does not know: one clear error, no spinning, and SIGTERM works."""
+        server = self.start_server()
+        a = self.start_agent("a", server, zookeeper={"auth_file": self.auth_file("nonsense:secret\n")})
+        a.wait_log("auth")
+        holds_for(lambda: a.running, 3, "the agent runs")
+        self.assertLess(len(a.log().splitlines()), 40, a.log())
+        self.assertNotIn("secret", a.log())
+        self.assertEqual(self.timeline.events("start", "gain"), [])
+        self.assertEqual(a.stop(5), 0)
 
 
 class Sequence(LiveCase):

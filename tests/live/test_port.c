@@ -28,6 +28,7 @@ enum {
 	QUIET_MS = 300,   /* in which what must not come would have come */
 	TIMEOUT_MS = 4000, /* the longest session timeout that the server grants */
 	REQUESTS_MAX = 16,
+	WATCHES_MAX = 20,
 	RECORDS_MAX = 2048,
 };
 
@@ -247,7 +248,12 @@ static void settle(struct client *c)
 
 static void start_client(struct client *c, unsigned requests_max)
 {
-	const struct port_config config = {.requests_max = requests_max, .log = log_line, .context = c};
+	const struct port_config config = {
+		.requests_max = requests_max,
+		.watches_max = WATCHES_MAX,
+		.log = log_line,
+		.context = c,
+	};
 
 	memset(c, 0, sizeof(*c));
 	assert_int_equal(port_new(&config, &c->port), 0);
@@ -489,14 +495,14 @@ static void test_watches_are_bounded(void **state)
 	int rc = 0;
 
 	(void)state;
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 2 * WATCHES_MAX; i++) {
 		assert_int_equal(port_get(first.port, 1000 + i, root, 5000 + i), 0);
 		assert_int_equal(port_get(first.port, 2000 + i, under_root("no"), 7000 + i), 0);
 		assert_int_equal(port_set(first.port, 3000 + i, root, "", 0, -1), 0);
 		await_reply(&first, 3000 + i);
 		await(&first, 0, PORT_EV_WATCH, 5000 + i);
 	}
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 2 * WATCHES_MAX; i++) {
 		first.count = 0;
 		rc = port_get(first.port, 10, root, 9000 + i);
 		if (rc < 0)
@@ -504,7 +510,7 @@ static void test_watches_are_bounded(void **state)
 		await_reply(&first, 10);
 	}
 	assert_int_equal(rc, -EAGAIN);
-	assert_int_equal(i, 256);
+	assert_int_equal(i, WATCHES_MAX);
 	assert_int_equal(port_get(first.port, 11, root, 9000), 0);
 	await_reply(&first, 11);
 }

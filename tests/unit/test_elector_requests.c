@@ -1,4 +1,5 @@
 /* The elector's table of outstanding requests, and its brake for log lines. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include "common/config.h"
 #include "elector/brake.h"
 #include "elector/requests.h"
+#include "elector/shell.h"
+#include "zookeeper/port.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -113,6 +117,31 @@ static void test_grace(void **state)
 	requests_free(&r);
 }
 
+/*
+ * Goal: the port has room for as many elections as a configuration may have, four watches each, and takes little
+ * for one. Method: ports of both sizes; one beyond the port's own bounds.
+ */
+static void test_port_sizes(void **state)
+{
+	static const size_t counts[] = {1, CONFIG_ELECTIONS_MAX};
+	const struct port_config too_much = {.requests_max = 1, .watches_max = UINT32_MAX};
+	struct port *port;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct port_config config = {
+			.requests_max = shell_requests_max(counts[i]),
+			.watches_max = shell_watches_max(counts[i]),
+		};
+
+		assert_true(config.watches_max >= 4 * counts[i]);
+		assert_int_equal(port_new(&config, &port), 0);
+		port_free(port, 0);
+	}
+	assert_true(shell_watches_max(1) <= 32);
+	assert_int_equal(port_new(&too_much, &port), -EINVAL);
+}
+
 /* Goal: the first line passes, a flood does not, and what was held is counted. Method: many calls at once. */
 static void test_brake(void **state)
 {
@@ -134,7 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once), cmocka_unit_test(test_reuse), cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_grace),     cmocka_unit_test(test_brake),
+		cmocka_unit_test(test_grace),     cmocka_unit_test(test_brake), cmocka_unit_test(test_port_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include "core/role.h"
+#include "elector/contest.h"
+#include "elector/facts.h"
 #include "elector/instant.h"
+#include "elector/shell.h"
 #include "elector/status.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -198,6 +201,73 @@ static void test_standby(void **state)
 	json_decref(json);
 }
 
+/*
+ * Goal: lease and hold are told of a term in office, a lease that is proven also of others, and nothing is 0 that is
+ * not known. Method: every state, with a lease that runs, one that has run out, and none.
+ */
+static void test_lease_and_hold(void **state)
+{
+	(void)state;
+	for (enum role_state role = 0; role < ROLE_STATE_COUNT; role++) {
+		bool in_office = role >= ROLE_PROMOTING && role <= ROLE_PANIC;
+		bool holds = role == ROLE_PROMOTING || role == ROLE_ACTIVE;
+		struct message m = make_state(role, in_office ? 42 : 0);
+		struct status_election election = make_leader(&m);
+		json_t *json = status_election_json(&election, NOW);
+
+		assert_number_at(json, "lease_ms", 8000);
+		if (holds)
+			assert_number_at(json, "hold_ms", 5000);
+		else
+			assert_null_at(json, "hold_ms");
+		json_decref(json);
+
+		json = status_election_json(&election, election.lease_ns);
+		if (in_office)
+			assert_number_at(json, "lease_ms", 0);
+		else
+			assert_null_at(json, "lease_ms");
+		json_decref(json);
+
+		election.lease_ns = election.demote_ns = 0;
+		json = status_election_json(&election, NOW);
+		assert_null_at(json, "lease_ms");
+		assert_null_at(json, "hold_ms");
+		json_decref(json);
+	}
+}
+
+/*
+ * Goal: a term whose session is gone has no lease, whatever a later session has proven. Method: the term as the
+ * elector core knows it, lost, and forgotten by it.
+ */
+static void test_lease_of_another_session(void **state)
+{
+	struct config_election config = {.name = (char *)"pg"};
+	struct shell shell = {0};
+	struct contest contest = {.shell = &shell, .config = &config, .state_known = true};
+	struct status_election facts;
+
+	(void)state;
+	shell.ensemble.session.lease.start_ns = NOW;
+	shell.ensemble.session.lease.timeout_ns = 20 * NS_PER_S;
+	contest.state = make_state(ROLE_DEMOTING, 42);
+	contest.core.term = 42;
+	facts_election(&contest, NOW, &facts);
+	assert_true(facts.lease_ns == NOW + 20 * NS_PER_S);
+	assert_true(facts.demote_ns != 0);
+	contest.core.term_lost = true;
+	facts_election(&contest, NOW, &facts);
+	assert_true(facts.lease_ns == 0 && facts.demote_ns == 0);
+	contest.core.term = 43;
+	contest.core.term_lost = false;
+	facts_election(&contest, NOW, &facts);
+	assert_true(facts.lease_ns == 0);
+	contest.state = make_state(ROLE_STANDBY, 0);
+	facts_election(&contest, NOW, &facts);
+	assert_true(facts.lease_ns == NOW + 20 * NS_PER_S);
+}
+
 /* Goal: the last hook's end is told apart from a signal. Method: one of each. */
 static void test_last_hook(void **state)
 {
@@ -225,6 +295,13 @@ static void test_last_hook(void **state)
 	json = status_election_json(&election, NOW);
 	hook = json_object_get(json, "last_hook");
 	assert_number_at(hook, "exit", 3);
+	assert_null_at(hook, "signal");
+	json_decref(json);
+	/* It never ran. */
+	m.u.state.last_hook.exit_status = -1;
+	json = status_election_json(&election, NOW);
+	hook = json_object_get(json, "last_hook");
+	assert_null_at(hook, "exit");
 	assert_null_at(hook, "signal");
 	json_decref(json);
 }
@@ -290,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_leader),
 		cmocka_unit_test(test_no_lead_past_the_lease), cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_leads), cmocka_unit_test(test_standby), cmocka_unit_test(test_last_hook),
+		cmocka_unit_test(test_lease_and_hold), cmocka_unit_test(test_lease_of_another_session),
 		cmocka_unit_test(test_agent), cmocka_unit_test(test_token), cmocka_unit_test(test_instant_text),
 	};
 

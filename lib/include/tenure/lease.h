@@ -13,6 +13,10 @@
 
 #include "tenure/export.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TENURE_NS_PER_MS INT64_C(1000000)
 
 enum { TENURE_LEASE_COMMITS = 64 };
@@ -106,5 +110,9 @@ struct tenure_schedule {
 
 TENURE_API struct tenure_schedule tenure_schedule_for(const struct tenure_budget *b, int64_t timeout_ns,
 						      int64_t deadline_ns);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

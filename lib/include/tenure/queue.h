@@ -9,6 +9,10 @@
 #include "tenure/export.h"
 #include "tenure/limits.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A candidate's name, taken apart. */
 struct tenure_candidate_name {
 	char guid[TENURE_GUID_SIZE]; /* "" when the name is of another client's shape */
@@ -72,5 +76,9 @@ TENURE_API void tenure_queue_scan(const char *const *names, size_t n, const char
  */
 TENURE_API void tenure_queue_settle(const char *const *names, size_t n, const char *behind,
 				    struct tenure_queue_view *view);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

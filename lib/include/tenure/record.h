@@ -12,6 +12,10 @@
 #include "tenure/export.h"
 #include "tenure/limits.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum tenure_phase { TENURE_PHASE_NONE, TENURE_PHASE_PROMOTING, TENURE_PHASE_ACTIVE };
 
 enum tenure_clean {
@@ -130,5 +134,9 @@ TENURE_API int tenure_candidate_encode(const char *member, const char *address, 
 /* Returns 0, -ENOMEM, or -EBADMSG when the znode is not a tenure member's. */
 TENURE_API int tenure_candidate_decode(const char *bytes, size_t size, char member[TENURE_MEMBER_SIZE],
 				       char address[TENURE_ADDRESS_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

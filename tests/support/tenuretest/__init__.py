@@ -4,11 +4,11 @@ from .agent import BIN_DIR, HOOK, SOURCE_DIR, TENURECTL, TENURED, Agent
 from .case import LiveCase
 from .oracle import Oracle
 from .proxy import CREATE, CREATE2, DELETE, SET_DATA, Proxy
-from .server import Server
+from .server import Ensemble, Server
 from .timeline import Event, Timeline, parse
 from .wait import holds_for, now_ns, wait_for
 
 __all__ = [
     "BIN_DIR", "CREATE", "CREATE2", "DELETE", "HOOK", "SET_DATA", "SOURCE_DIR", "TENURECTL", "TENURED", "Agent",
-    "Event", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for", "now_ns", "parse", "wait_for",
+    "Ensemble", "Event", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for", "now_ns", "parse", "wait_for",
 ]  # fmt: skip

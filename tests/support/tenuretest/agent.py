@@ -58,6 +58,9 @@ class Agent:
         } | (zookeeper or {})  # fmt: skip
         self.top = {"member": member, "state_dir": os.path.join(self.directory, "state"), "data_dir": ""} | (top or {})
         self.log_level = log_level
+        self.sections = {}  # section -> further options of it
+        self.environment = {}  # what the agent itself finds there
+        self.wrapper = ()  # words before the program's name: a command that ends by executing it
         self.control = os.path.join(self.directory, "control.sock")
         self.config_file = os.path.join(self.directory, "tenured.conf")
         self.behaviour_file = os.path.join(self.directory, "behaviour")
@@ -74,8 +77,8 @@ class Agent:
     def config_text(self):
         text = "".join(f"{key} = {quote(value)}\n" for key, value in self.top.items())
         text += block("zookeeper", self.zookeeper)
-        text += block("control", {"socket": self.control})
-        text += block("log", {"level": self.log_level})
+        text += block("control", {"socket": self.control} | self.sections.get("control", {}))
+        text += block("log", {"level": self.log_level} | self.sections.get("log", {}))
         for name in self.elections:
             options = self.election | ({"path": self.election_paths[name]} if name in self.election_paths else {})
             hooks = {hook: self.hook_command(hook) for hook in self.hooks} | self.hook_options
@@ -101,8 +104,9 @@ class Agent:
         self.write_config(config)
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [TENURED, "-c", self.config_file, *arguments],
+                [*self.wrapper, TENURED, "-c", self.config_file, *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                env=os.environ | self.environment,
             )  # fmt: skip
         return self
 

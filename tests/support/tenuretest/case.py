@@ -10,7 +10,7 @@ from kazoo.client import KazooClient
 from .agent import Agent
 from .oracle import Oracle
 from .proxy import Proxy
-from .server import Server
+from .server import Ensemble, Server
 from .timeline import Timeline
 from .wait import wait_for
 
@@ -57,6 +57,11 @@ class LiveCase(unittest.TestCase):
         server = Server(directory, **({"tick_time": self.tick_time} | options))
         self.servers.append(server)
         return server.start()
+
+    def start_ensemble(self, size=3, **options):
+        ensemble = Ensemble(os.path.join(self.directory, "ensemble"), size, **({"tick_time": self.tick_time} | options))
+        self.servers.append(ensemble)
+        return ensemble.start()
 
     def start_proxy(self, server):
         proxy = Proxy(server.port)

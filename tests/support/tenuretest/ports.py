@@ -18,3 +18,11 @@ def free_port():
                 continue
             return port
     raise OSError("no free port")
+
+
+def free_ports(count):
+    """COUNT different ones."""
+    found = set()
+    while len(found) < count:
+        found.add(free_port())
+    return sorted(found)

@@ -1,15 +1,19 @@
-"""A TCP proxy before the server that can stall, cut, refuse, or lose the reply to one request."""
+"""A TCP proxy before the server that can stall, delay, cut, refuse, or lose the reply to one request."""
 
+import random
 import socket
 import struct
 import threading
+import time
 
 CREATE, DELETE, SET_DATA, CREATE2, CLOSE_SESSION = 1, 2, 5, 15, -11
 _BUFFER = 65536
 
 
 class Proxy:
-    def __init__(self, target_port):
+    def __init__(self, target_port, framed=True):
+        """Not FRAMED: whatever it is that the two ends say to each other, no messages are told apart."""
+        self.framed = framed
         self.target_port = target_port
         self.lost = 0  # replies kept back by lose_reply
         self._lock = threading.Condition()
@@ -17,6 +21,8 @@ class Proxy:
         self._refusing = False
         self._links = set()
         self._match = None
+        self._delay_s = 0
+        self._budget = None  # bytes that pass before the connection is cut
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self._listener.getsockname()[1]
         self._closed = False
@@ -37,9 +43,20 @@ class Proxy:
             self._refusing = True
         self.cut()
 
+    def delay(self, longest_s):
+        """Every message takes a random time up to LONGEST_S."""
+        self._delay_s = longest_s
+
+    def cut_after(self, count):
+        """Passes COUNT more bytes and cuts that connection there, in the middle of a message or not."""
+        with self._lock:
+            self._budget = count
+
     def resume(self):
         with self._lock:
             self._refusing = False
+            self._delay_s = 0
+            self._budget = None
             self._stalled = set()
             self._lock.notify_all()
 
@@ -91,6 +108,15 @@ class Proxy:
         with self._lock:
             self._lock.wait_for(lambda: direction not in self._stalled or self._closed)
 
+    def _allowed(self, frame):
+        """How much of FRAME may pass."""
+        with self._lock:
+            if self._budget is None or len(frame) <= self._budget:
+                self._budget = None if self._budget is None else self._budget - len(frame)
+                return len(frame)
+            allowed, self._budget = self._budget, None
+            return allowed
+
     def _take_match(self, operation, body):
         with self._lock:
             if self._match is None or not self._match(operation, body):
@@ -130,6 +156,9 @@ class _Link:
         try:
             while chunk := source.recv(_BUFFER):
                 self.proxy._wait_turn(direction)
+                if not self.proxy.framed:
+                    target.sendall(chunk)
+                    continue
                 pending += chunk
                 while len(pending) >= 4:
                     (size,) = struct.unpack_from(">i", pending)
@@ -140,7 +169,12 @@ class _Link:
                     if not first and not self._passes(frame[4:], direction):
                         return
                     first = False
-                    target.sendall(frame)
+                    if self.proxy._delay_s:
+                        time.sleep(random.uniform(0, self.proxy._delay_s))
+                    allowed = self.proxy._allowed(frame)
+                    target.sendall(frame[:allowed])
+                    if allowed < len(frame):
+                        return
         except (OSError, struct.error):
             pass
         finally:

@@ -1,4 +1,4 @@
-"""A private standalone ZooKeeper on loopback."""
+"""A private ZooKeeper on loopback: one server, or an ensemble."""
 
 import os
 import signal
@@ -7,14 +7,16 @@ import struct
 import subprocess
 
 from . import snapshot
-from .ports import free_port
+from .ports import free_port, free_ports
 from .wait import wait_for
 
 JARS = "/usr/share/java/zookeeper.jar"
-MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
+MAIN = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 START_S = 30
 _OPTIONS = (
     "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+    # Otherwise it leaves a directory in /tmp.
+    "-XX:-UsePerfData",
     # A test may kill the server but never the machine.
     "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
     # The digest covers the creation counters that set_creations changes.
@@ -39,6 +41,10 @@ class Server:
 
     def start(self):
         """Starts it and waits until it serves."""
+        return self.launch().wait_serving()
+
+    def launch(self):
+        """Starts it and waits for nothing."""
         config = os.path.join(self.directory, "zoo.cfg")
         with open(config, "w", encoding="ascii") as file:
             file.write(
@@ -52,6 +58,9 @@ class Server:
                 ["java", *_OPTIONS, "-cp", JARS, MAIN, config],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
+        return self
+
+    def wait_serving(self):
         wait_for(self._serves_or_died, START_S, "the server to start")
         return self
 
@@ -130,6 +139,53 @@ class Server:
             pass
         # Length, version, and the timeout: none for a session that is gone.
         return len(answer) >= 12 and struct.unpack_from(">i", answer, 8) == (0,)
+
+
+class Ensemble:
+    """Servers that make up one quorum, each a Server of its own."""
+
+    def __init__(self, directory, size=3, tick_time=200, options=(), route=None):
+        """ROUTE(n, m, port), if given, returns the port by which server N reaches the quorum port of server M."""
+        ports = free_ports(3 * size)
+        self.servers = []
+        for n in range(size):
+            lines = ["initLimit=20", "syncLimit=5", *options]
+            for m in range(size):
+                quorum = ports[3 * m + 1] if route is None or m == n else route(n, m, ports[3 * m + 1])
+                lines.append(f"server.{m + 1}=127.0.0.1:{quorum}:{ports[3 * m + 2]}")
+            server = Server(os.path.join(directory, str(n + 1)), tick_time, ports[3 * n], lines)
+            with open(os.path.join(server.data_dir, "myid"), "w", encoding="ascii") as file:
+                file.write(f"{n + 1}\n")
+            self.servers.append(server)
+
+    @property
+    def address(self):
+        return ",".join(server.address for server in self.servers)
+
+    def start(self):
+        for server in self.servers:
+            server.launch()
+        for server in self.servers:
+            server.wait_serving()
+        return self
+
+    def with_mode(self, mode):
+        """The servers in MODE, "leader" or "follower"."""
+        return [server for server in self.servers if f"Mode: {mode}" in server.word("srvr")]
+
+    def leader(self):
+        return wait_for(lambda: self.with_mode("leader"), START_S, "a leader of the ensemble")[0]
+
+    def server_of(self, session_id):
+        """The server to which a session is connected, None when there is none."""
+        for server in self.servers:
+            if f"sid=0x{session_id:x}," in server.word("cons"):
+                return server
+        return None
+
+    def kill(self):
+        for server in self.servers:
+            server.kill()
 
 
 def _buffer(data):

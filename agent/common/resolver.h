@@ -3,8 +3,8 @@
  * thread of its own while it is being looked up, and the loop takes what was found when the fd is
  * readable. A name that hangs holds up no other.
  */
-#ifndef TENURE_ELECTOR_RESOLVER_H
-#define TENURE_ELECTOR_RESOLVER_H
+#ifndef TENURE_COMMON_RESOLVER_H
+#define TENURE_COMMON_RESOLVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

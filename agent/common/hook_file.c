@@ -1,5 +1,5 @@
 /* Whether a hook's file may be run with the agent's rights. */
-#include "supervisor/hook_file.h"
+#include "common/hook_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -68,7 +68,7 @@ int hook_file_check(const char *path, const struct config_user *user, char *why,
 	else if (!realpath(path, real))
 		rc = -errno;
 	if (rc < 0) {
-		snprintf(why, size, "cannot run %s: %s", path, strerror(-rc));
+		snprintf(why, size, "cannot run %s: %s", path, strerrordesc_np(-rc));
 		return rc;
 	}
 	if (geteuid() != 0)
@@ -77,8 +77,8 @@ int hook_file_check(const char *path, const struct config_user *user, char *why,
 	if (rc == 0 && strcmp(real, path) != 0)
 		rc = check_path(real, user, part);
 	if (rc == -EPERM)
-		snprintf(why, size, "%s is not run as root: others can change %s", path, part);
+		snprintf(why, size, "%s: others can change %s; it is not run as root", path, part);
 	else if (rc < 0)
-		snprintf(why, size, "cannot look at %s: %s", part, strerror(-rc));
+		snprintf(why, size, "cannot look at %s: %s", part, strerrordesc_np(-rc));
 	return rc;
 }

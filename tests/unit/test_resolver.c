@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "elector/resolver.h"
+#include "common/resolver.h"
 
 enum { PATIENCE_MS = 30000 };
 

@@ -1,5 +1,5 @@
 /* The servers' names as numeric addresses. See resolver.h. */
-#include "elector/resolver.h"
+#include "common/resolver.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
