@@ -159,7 +159,7 @@ struct elector_command {
 	bool watch;                       /* READ */
 	int32_t version;                  /* WRITE */
 	enum tenure_edit_kind edit;       /* WRITE; the shell adds member, address and wall clock */
-	/* WRITE, LEAD, LOST, LEFT */
+	/* WRITE, LEAD, LOST */
 	int64_t token;
 	enum tenure_reason reason;
 	/* NOTE */

@@ -98,8 +98,10 @@ struct session {
 
 void session_init(struct session *s, const struct session_config *config);
 
-/* Before the first event: take up a session of an earlier process, which must be dead. */
-/* LEASE_START_NS: what that process had proven; 0: nothing. */
+/*
+ * Before the first event: take up a session of an earlier process, which must be dead. LEASE_START_NS: what that
+ * process had proven; 0: nothing.
+ */
 void session_resume(struct session *s, const struct session_credentials *credentials, int64_t lease_start_ns);
 
 /* There is no supervisor any more: SESSION_DO_RESTART is not said again. */

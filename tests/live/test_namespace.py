@@ -124,7 +124,7 @@ class ProtectedChroot(AuthCase):
     def test_parents_of_others(self):
         """Parents that are there but may be neither read nor written are no obstacle."""
         server, client = self.forbidding("/one", False)
-        client.create("/one/two", acl=[make_acl("world", "anyone", all=True)])
+        client.create("/one/two", acl=[make_acl("world", "anyone", create=True)])
         a = self.start_agent("a", server.address + "/one/two")
         a.wait_state("active")
 

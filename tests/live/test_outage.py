@@ -1,6 +1,7 @@
 """The server away, stalled or restarted, within the lease and past it."""
 
 import os
+import socket
 import sys
 import unittest
 
@@ -130,6 +131,66 @@ class Outage(LiveCase):
         self.timeline.wait("end", "lose", "a")
         server.start()
         a.wait_state("active", timeout=15)
+
+
+class Servers(LiveCase):
+    def test_one_of_two_refuses(self):
+        """Of two addresses the one in use refuses: the other one is taken within the lease, again and again."""
+        server = self.start_server()
+        proxies = [self.start_proxy(server) for _ in range(2)]
+        a = self.start_agent("a", ",".join(proxy.address for proxy in proxies), session_timeout=4000)
+        a.wait_state("active")
+        token = a.election_status()["token"]
+        runs = self.hook_runs()
+        for turn in range(4):
+            used = a.status()["zookeeper"]["server"]
+            bad, good = sorted(proxies, key=lambda proxy: proxy.address != used)
+            bad.refuse()
+            wait_for(lambda: connected(a) and a.status()["zookeeper"].get("server") == good.address, 3,
+                     f"the other server, turn {turn}")  # fmt: skip
+            bad.resume()
+        self.assertEqual((a.state(), a.election_status()["token"], self.hook_runs()), ("active", token, runs))
+
+    def test_every_address_has_its_turn(self):
+        """
+        Where nobody is at home, all addresses are tried, however many there are. (With an even number of
+        entries the library's cursor would skip some on every pass, and always the same.)
+        """
+        for count in (2, 3, 4):
+            with self.subTest(count=count):
+                server = self.start_server()
+                proxies = [self.start_proxy(server) for _ in range(count)]
+                for proxy in proxies:
+                    proxy.refuse()
+                # Long enough that the agent itself does not give the handle up meanwhile.
+                a = self.start_agent(f"a{count}", ",".join(p.address for p in proxies), session_timeout=20000)
+                wait_for(lambda proxies=proxies: all(p.attempts >= 2 for p in proxies), 4, lambda proxies=proxies: (
+                    f"two attempts at each of {[p.attempts for p in proxies]}"))  # fmt: skip
+                self.assertEqual(a.stop(5), 0)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_name_server_hangs(self):
+        """A name server that never answers delays nothing: what has an address is used, and the lease goes on."""
+        server = self.start_server()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.83.0.1", 53))
+            resolver = os.path.join(self.directory, "resolv.conf")
+            with open(resolver, "w", encoding="ascii") as file:
+                file.write("nameserver 127.83.0.1\noptions timeout:30 attempts:2\n")
+            a = self.agent("a", f"zk.example.org:2181,{server.address}")
+            a.wrapper = ("unshare", "-m", "sh", "-c",
+                         f"mount --bind {resolver} /etc/resolv.conf && exec \"$@\"", "sh")  # fmt: skip
+            a.start()
+            a.wait_state("active")
+            silent.settimeout(5)
+            self.assertIn(b"example", silent.recv(512))
+            runs = self.hook_runs()
+            began_ns = now_ns()
+            holds_for(lambda: a.state() == "active", 5, "in office for more than two leases")
+            self.assertGreater(a.election_status()["lease_ms"], 500)
+            self.assertEqual(self.hook_runs(), runs)
+            self.assertEqual(a.stop(5), 0)
+            self.assertLess((now_ns() - began_ns) / 1e9, 9)
 
 
 class LostReply(LiveCase):

@@ -16,6 +16,7 @@ class Proxy:
         self.framed = framed
         self.target_port = target_port
         self.lost = 0  # replies kept back by lose_reply
+        self.attempts = 0  # connections made to us
         self._lock = threading.Condition()
         self._stalled = set()
         self._refusing = False
@@ -88,6 +89,7 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            self.attempts += 1
             try:
                 server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
             except OSError:
