@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LINKS_MAX = 32 }; /* one after the other */
+
 static bool others_write(const struct stat *status, const struct config_user *user)
 {
 	bool own_group = status->st_gid == 0 || (user && user->name && status->st_gid == user->gid);
@@ -58,6 +60,41 @@ static int check_path(const char *path, const struct config_user *user, char *pa
 	return rc;
 }
 
+/* Puts what the link at HERE names, seen from where it stands, into HERE. Returns 0, or -EINVAL for what is no link. */
+static int follow_link(char here[PATH_MAX])
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(here, target, sizeof(target) - 1);
+	size_t folder = 0;
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	if (target[0] != '/')
+		folder = (size_t)(strrchr(here, '/') - here) + 1;
+	if (folder + (size_t)n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(here + folder, target, (size_t)n + 1);
+	return 0;
+}
+
+/* Checks PATH, the file it links to, and so on: each link of the chain could be made to lead elsewhere. */
+static int check_chain(const char *path, const struct config_user *user, char *part)
+{
+	char here[PATH_MAX];
+	int rc = 0;
+
+	memcpy(here, path, strlen(path) + 1);
+	for (int i = 0; i < LINKS_MAX && rc == 0; i++) {
+		rc = check_path(here, user, part);
+		if (rc == 0)
+			rc = follow_link(here);
+		if (rc == -EINVAL)
+			return 0;
+	}
+	return rc == 0 ? -ELOOP : rc;
+}
+
 int hook_file_check(const char *path, const struct config_user *user, char *why, size_t size)
 {
 	char real[PATH_MAX], part[PATH_MAX] = "";
@@ -73,7 +110,7 @@ int hook_file_check(const char *path, const struct config_user *user, char *why,
 	}
 	if (geteuid() != 0)
 		return 0;
-	rc = check_path(path, user, part);
+	rc = check_chain(path, user, part);
 	if (rc == 0 && strcmp(real, path) != 0)
 		rc = check_path(real, user, part);
 	if (rc == -EPERM)

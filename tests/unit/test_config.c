@@ -511,12 +511,13 @@ static void test_hook_files(void **state)
  */
 static void test_hook_behind_link(void **state)
 {
-	char folder[64], open_folder[160], file[160], link[160];
+	char folder[64], open_folder[160], file[160], link[160], good[160], detour[200];
 
 	(void)state;
 	if (geteuid() != 0)
 		skip();
 	make_folder(folder);
+	snprintf(good, sizeof(good), "%s/good", folder);
 	snprintf(open_folder, sizeof(open_folder), "%s/open", folder);
 	snprintf(file, sizeof(file), "%s/open/h", folder);
 	snprintf(link, sizeof(link), "%s/link", folder);
@@ -527,7 +528,16 @@ static void test_hook_behind_link(void **state)
 	assert_int_equal(chmod(open_folder, 0777), 0);
 	check_hook(folder, "link", "", "others can change ");
 	unlink(link);
-	unlink(file);
+
+	/* Nor does a link to a link there that leads back to a good file. */
+	snprintf(detour, sizeof(detour), "%s/detour", open_folder);
+	assert_int_equal(symlink("../good", detour), 0);
+	assert_int_equal(symlink("open/detour", link), 0);
+	assert_int_equal(rename(file, good), 0);
+	check_hook(folder, "link", "", "others can change ");
+	unlink(link);
+	unlink(detour);
+	unlink(good);
 	rmdir(open_folder);
 	rmdir(folder);
 }
