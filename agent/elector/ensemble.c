@@ -68,16 +68,29 @@ static void tell_contests(struct shell *shell, const struct session_update *upda
 	}
 }
 
+/*
+ * Each process and each handle begins one server further on than the one before, so that a server that hangs
+ * does not cost the lease one attempt after the other. The agents begin at different ones.
+ */
+static size_t first_server(const struct shell *shell)
+{
+	const struct upward *u = &shell->upward;
+
+	return (size_t)((u->agent + u->generation + shell->ensemble.opens) % shell->ensemble.servers.set.count);
+}
+
 static void open_handle(struct shell *shell)
 {
 	struct ensemble *e = &shell->ensemble;
 	const char *addresses[RESOLVER_ADDRESSES_MAX];
+	size_t count = e->servers.set.count, first = first_server(shell);
 	unsigned held;
 	int rc;
 
-	for (size_t i = 0; i < e->servers.set.count; i++)
-		addresses[i] = e->servers.set.addresses[i];
-	rc = port_open(e->port, addresses, e->servers.set.count, &e->session.credentials);
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = e->servers.set.addresses[(first + i) % count];
+	e->opens++;
+	rc = port_open(e->port, addresses, count, &e->session.credentials);
 	if (rc == 0)
 		return;
 	if (brake_pass(&e->failed, instant_now(), &held))

@@ -26,6 +26,7 @@ struct ensemble {
 	int64_t commit_ns;      /* when the last committed write was answered; 0: none yet */
 	int64_t down_ns;        /* not connected since; 0: connected */
 	uint32_t connects;
+	uint32_t opens; /* handles so far */
 	bool lost_said; /* so that being back is to be said as well */
 	struct servers servers;
 	struct brake connected, lost, expired, failed;

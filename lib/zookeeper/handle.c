@@ -135,6 +135,7 @@ static int start(struct port_handle *h, const clientid_t *id)
 	join_addresses(h, hosts);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &former);
+	zoo_deterministic_conn_order(1);
 	errno = 0;
 	h->zh = zookeeper_init2(hosts, session_changed, h->requested_ms, id, h, ZOO_NO_LOG_CLIENTENV,
 				port_log_line);

@@ -111,7 +111,7 @@ void port_set_acl(struct port *port, enum port_acl acl);
 /*
  * Opens a handle and gives up the present one, if any: its outstanding requests come back as
  * PORT_UNKNOWN, and no event of it follows them. ADDRESSES are COUNT numeric "host:port" (IPv6
- * without brackets: "::1:2181"), tried in random order. CREDENTIALS with id 0 ask for a new session of
+ * without brackets: "::1:2181"), tried in this order. CREDENTIALS with id 0 ask for a new session of
  * timeout_ns. Returns 0 or negative errno (-EINVAL: an address that is not numeric, more than 63 of
  * them, a timeout of less than 1 ms or more than a day; -EBUSY: too many handles are still being
  * closed); on failure there is no handle.
