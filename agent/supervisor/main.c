@@ -1,5 +1,6 @@
 /* tenured: reads the command line, then hands over to the supervisor or to the elector. */
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
 {
 	struct command_line line = {.file = DEFAULT_FILE};
 	struct config *config;
+	sigset_t hangup;
 	int status;
 
 	if (argc > 1 && strcmp(argv[1], "--elector") == 0)
@@ -128,6 +130,10 @@ int main(int argc, char **argv)
 	status = read_arguments(argc, argv, &line);
 	if (status >= 0)
 		return status;
+	/* One that comes early waits for the loop: it is no reason to end. */
+	sigemptyset(&hangup);
+	sigaddset(&hangup, SIGHUP);
+	sigprocmask(SIG_BLOCK, &hangup, NULL);
 	config = load(&line);
 	if (!config)
 		return EXIT_CONFIGURATION;

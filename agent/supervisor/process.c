@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,8 +87,20 @@ static void become(const struct config_user *user)
 		fail(FAILURE_FD, STAGE_USER, errno);
 }
 
+/*
+ * A hook ends with the agent that watches over it: one that went on alone would overlap those of the next agent. After
+ * the change of user, which undoes it.
+ */
+static void bind_to_agent(pid_t agent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
+	if (getppid() != agent)
+		_exit(STATUS_NOT_EXECUTABLE);
+}
+
 __attribute__((noreturn)) static void run_child(const struct pipes *pipes, char *const *words,
-						char *const *environment, const struct config_user *user)
+						char *const *environment, const struct config_user *user, pid_t agent)
 {
 	arrange_descriptors(pipes);
 	umask(022);
@@ -95,6 +108,7 @@ __attribute__((noreturn)) static void run_child(const struct pipes *pipes, char 
 		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
 	check_file(words[0], user);
 	become(user);
+	bind_to_agent(agent);
 	if (surroundings_restore() < 0)
 		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
 	execve(words[0], words, environment);
@@ -192,7 +206,7 @@ int process_start(struct process *process, char *const *words, char *const *envi
 		  const struct config_user *user, char *why)
 {
 	struct pipes pipes;
-	pid_t pid;
+	pid_t pid, agent = getpid();
 	int rc;
 
 	assert(process->pid == 0 && words && words[0]);
@@ -207,7 +221,7 @@ int process_start(struct process *process, char *const *words, char *const *envi
 	process->started_ns = clock_now_ns();
 	pid = fork();
 	if (pid == 0)
-		run_child(&pipes, words, environment, user);
+		run_child(&pipes, words, environment, user, agent);
 	if (pid < 0) {
 		rc = -errno;
 		goto fail_pipes;

@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
-from tenuretest import BIN_DIR, LiveCase, wait_for  # noqa: E402
+from tenuretest import BIN_DIR, LiveCase, now_ns, wait_for  # noqa: E402
 
 SLACK_S = 0.5
 OBSERVE = os.path.join(os.path.dirname(BIN_DIR), "bench", "observe")
@@ -32,6 +32,24 @@ class Crash(LiveCase):
                 self.assertLessEqual((gain.at_ns - killed_ns) / 1e9, limit)
                 self.assertEqual((gain.fields["previous"], gain.fields["previous_clean"]), (a.member, "no"))
                 b.wait_state("active")
+
+    def test_hook_dies_with_its_agent(self):
+        """A gain hook at work when the supervisor alone is killed ends with it, and overlaps none of the next agent."""
+        server = self.start_server()
+        a = self.agent("a", server)
+        a.behave("gain", "sleep=20000")
+        a.start()
+        start = self.timeline.wait("start", "gain", "a")
+        elector = a.elector()
+        a.process.kill()
+        a.process.wait(10)
+        killed_ns = now_ns()
+        wait_for(lambda: not os.path.exists(f"/proc/{start.pid}"), 2, "the hook to be dead")
+        self.timeline.mark_killed("a", killed_ns)
+        a.behave("gain", "")
+        a.start()
+        wait_for(lambda: not os.path.exists(f"/proc/{elector}"), 5, "the next agent to end the orphaned elector")
+        a.wait_state("active", timeout=15)
 
     def deleted_ns(self, observer, path, kill):
         """The instant at which another client is told that PATH is deleted, once KILL has been called."""
