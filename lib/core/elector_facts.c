@@ -481,7 +481,9 @@ static void one_ahead_gone(struct elector *e)
 		/* The watch on the other of the two ahead stands. */
 		e->listed = false;
 	}
-	e->record_read = false;
+	/* Under watch the record is as fresh as can be: a change before this was told before it. */
+	if (!e->record_watched)
+		e->record_read = false;
 }
 
 static void on_changed(struct elector *e, enum elector_op op)

@@ -269,8 +269,6 @@ static void be_queued(struct step *s)
 		request_on(s, ELECTOR_OP_CHECK, e->own.name);
 	if (!e->listed) {
 		request(s, ELECTOR_OP_LIST);
-		if (e->view.position == 2 && !e->record_read)
-			read_record(s);
 		return;
 	}
 	if (e->view.position == 0) {
@@ -287,6 +285,9 @@ static void be_queued(struct step *s)
 		return;
 	}
 	e->first_since_ns = 0;
+	/* Who is second keeps the record ready: it takes office next, and the leaver's mark comes before its end. */
+	if (e->view.position == 2 && (!e->record_read || !e->record_watched))
+		read_record(s);
 	/* To tell who came first, our own czxid must be known. */
 	if (!e->view.doubtful || e->own.czxid != 0) {
 		watch(s, e->view.predecessor);
