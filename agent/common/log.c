@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/utf8.h"
+
 enum {
 	LINE_MAX_BYTES = 4096, /* PIPE_BUF: up to here a write to a pipe is all or nothing */
 	SYSLOG_DAEMON = 3 << 3,
@@ -192,39 +194,10 @@ static void add_text(struct line *line, const char *text)
 	add_bytes(line, text, strlen(text));
 }
 
-/* Length of the valid UTF-8 sequence that S begins with, or 0. S ends with a NUL, which is no continuation.
- */
+/* The same for text that ends with a NUL: no sequence is longer than four bytes. */
 static size_t utf8_sequence(const unsigned char *s)
 {
-	unsigned char low = 0x80, high = 0xbf;
-	size_t n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	/* The second byte tells over-long forms, surrogates and what lies beyond U+10FFFF. */
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < n; i++) {
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	}
-	return n;
+	return utf8_length(s, strnlen((const char *)s, 4));
 }
 
 static bool is_plain(const char *value)
