@@ -36,6 +36,8 @@ struct config_hook {
 	unsigned line;	    /* where it stands in the file, for messages */
 };
 
+enum config_on_panic { CONFIG_PANIC_LOG, CONFIG_PANIC_EXIT, CONFIG_PANIC_REBOOT };
+
 enum config_acl { CONFIG_ACL_OPEN, CONFIG_ACL_CREATOR, CONFIG_ACL_PRIVATE };
 
 /* A user whom hooks run as, looked up when the configuration is read. */
@@ -57,10 +59,12 @@ struct config_election {
 	bool candidate;
 	char **env; /* "NAME=value", NULL-terminated */
 	size_t env_count;
-	struct config_hook gain, lose, fence, follow, notify;
+	struct config_hook gain, lose, fence, fence_peer, follow, notify;
 	int64_t handoff_timeout_ns;
 	int64_t take_office_limit_ns; /* 0: T */
+	int64_t takeover_delay_ns; /* what an unclean incumbent is given before fence_peer and gain */
 	int64_t backoff_ns, backoff_max_ns;
+	enum config_on_panic on_panic;
 	struct tenure_budget budget; /* filled from this and the zookeeper section */
 	unsigned line;
 };
@@ -100,6 +104,7 @@ struct config {
 		enum log_format format;
 		enum log_target target;
 	} log;
+	char *watchdog_device; /* "": none */
 	size_t election_count;
 	struct config_election *elections;
 	unsigned char *text; /* the file's bytes, to be handed to the elector */

@@ -117,6 +117,7 @@ static void check_hooks(struct config_parse *p, const struct config_election *e)
 	} hooks[] = {{"gain", &e->gain.command},
 		     {"lose", &e->lose.command},
 		     {"fence", &e->fence.command},
+		     {"fence_peer", &e->fence_peer.command},
 		     {"follow", &e->follow.command},
 		     {"notify", &e->notify.command}};
 
@@ -128,6 +129,16 @@ static void check_hooks(struct config_parse *p, const struct config_election *e)
 	if (e->gain.command.words != NULL && !config_is_set(p, CONFIG_HOOKS, "lose"))
 		config_complain(p, CONFIG_HOOKS, "gain",
 				"there is no lose hook; what gain starts must be stopped again");
+}
+
+int64_t config_lease_left(const struct config *c)
+{
+	const struct tenure_budget b = {.touch_lag_ns = c->zookeeper.touch_lag_ns,
+					.ping_slack_ns = c->zookeeper.ping_slack_ns,
+					.heartbeat_ns = c->zookeeper.heartbeat_ns};
+	int64_t timeout = c->zookeeper.session_timeout_ns;
+
+	return tenure_budget_hold(&b, timeout) + tenure_budget_margin(timeout);
 }
 
 /* Says a misfit of the option that is likeliest to be at fault. */
@@ -147,7 +158,7 @@ static void check_fits(struct config_parse *p, const struct config_election *e)
 	const struct tenure_budget *b = &e->budget;
 	int64_t timeout = c->zookeeper.session_timeout_ns, need = tenure_budget_need(b, timeout);
 	int64_t ride_out = tenure_budget_ride_out(b, timeout);
-	int64_t left = need + tenure_budget_hold(b, timeout) - ride_out;
+	int64_t left = config_lease_left(c);
 	char text[7][32], advice[96], what[512];
 
 	if (!e->candidate || p->bad_times[CONFIG_ZOOKEEPER] || p->bad_times[CONFIG_ELECTION] ||
@@ -190,10 +201,31 @@ void config_check_election(struct config_parse *p, struct config_election *e)
 		config_complain(p, CONFIG_ELECTION, "backoff_max", "is below backoff");
 }
 
+/* A device counts in whole seconds. */
+static void check_watchdog(struct config_parse *p)
+{
+	const struct config *c = p->config;
+	bool candidate = false;
+	char left[32], timeout[32];
+
+	for (size_t i = 0; i < c->election_count; i++)
+		candidate = candidate || c->elections[i].candidate;
+	if (c->watchdog_device[0] == '\0' || !candidate || p->bad_times[CONFIG_ZOOKEEPER])
+		return;
+	int64_t left_ns = config_lease_left(c);
+	if (left_ns >= 1000 * TENURE_NS_PER_MS)
+		return;
+	config_complain(p, CONFIG_WATCHDOG, "device",
+			"its shortest timeout is 1 s, but a lease of %s s surely leaves only %s s",
+			config_seconds(c->zookeeper.session_timeout_ns, timeout, sizeof(timeout)),
+			config_seconds(left_ns, left, sizeof(left)));
+}
+
 void config_check_elections(struct config_parse *p)
 {
 	const struct config *c = p->config;
 
+	check_watchdog(p);
 	/* CONFIG_ELECTIONS_MAX bounds this. */
 	for (size_t i = 1; i < c->election_count; i++) {
 		for (size_t j = 0; j < i; j++) {

@@ -55,6 +55,30 @@ static void explain_schedule(const struct config *c, const struct config_electio
 	explain_point(stream, s.deadline_ns, "the session may expire: somebody else may lead", 0);
 }
 
+/* What comes between first place and the gain hook when the last leader has not left cleanly. */
+static void explain_takeover(const struct config_election *e, FILE *stream)
+{
+	char delay[32], limit[32];
+
+	if (e->takeover_delay_ns == 0 && e->fence_peer.command.words == NULL)
+		return;
+	fprintf(stream, "  after an unclean end:");
+	if (e->takeover_delay_ns > 0)
+		fprintf(stream, " waits %s s", config_seconds(e->takeover_delay_ns, delay, sizeof(delay)));
+	if (e->fence_peer.command.words != NULL)
+		fprintf(stream, "%s the fence_peer hook, at most %s s, before gain",
+			e->takeover_delay_ns > 0 ? ", then" : "",
+			config_seconds(e->fence_peer.timeout_ns, limit, sizeof(limit)));
+	fputc('\n', stream);
+}
+
+static void explain_panic(const struct config_election *e, FILE *stream)
+{
+	if (e->on_panic != CONFIG_PANIC_LOG)
+		fprintf(stream, "  if the service cannot be put out of office, %s when the lease is over\n",
+			e->on_panic == CONFIG_PANIC_EXIT ? "the agent exits" : "the host is rebooted");
+}
+
 static void explain_election(const struct config *c, const struct config_election *e, FILE *stream)
 {
 	char text[32];
@@ -72,8 +96,24 @@ static void explain_election(const struct config *c, const struct config_electio
 	if (e->lose.command.words != NULL)
 		fprintf(stream, "  a planned handoff gives the lose hook %s s while the lease is renewed\n",
 			config_seconds(e->handoff_timeout_ns, text, sizeof(text)));
+	explain_takeover(e, stream);
+	explain_panic(e, stream);
 	if (e->lose.command.words == NULL)
 		fprintf(stream, "  no gain and lose hooks: leadership is only announced\n");
+}
+
+/* For the agent as a whole. */
+static void explain_guards(const struct config *c, FILE *stream)
+{
+	if (c->watchdog_device[0] != '\0')
+		fprintf(stream,
+			"watchdog %s: resets the host when it is not fed for %" PRId64
+			" s; not fed while a lease in office has less left\n",
+			c->watchdog_device, config_lease_left(c) / (1000 * TENURE_NS_PER_MS));
+	if (c->data_dir[0] != '\0')
+		fprintf(stream, "the highest tokens seen are kept in %s: only higher ones may lead\n", c->data_dir);
+	else
+		fprintf(stream, "no tokens are kept: an ensemble that was wiped or restored would be obeyed\n");
 }
 
 void config_explain(const struct config *c, FILE *stream)
@@ -87,6 +127,7 @@ void config_explain(const struct config *c, FILE *stream)
 		config_seconds(tenure_budget_heartbeat(&b, c->zookeeper.session_timeout_ns), heartbeat,
 			       sizeof(heartbeat)),
 		config_seconds(c->zookeeper.tick_time_ns, tick, sizeof(tick)));
+	explain_guards(c, stream);
 	for (size_t i = 0; i < c->election_count; i++) {
 		fputc('\n', stream);
 		explain_election(c, &c->elections[i], stream);

@@ -215,6 +215,9 @@ void config_check_elector_user(struct config_parse *p);
 void config_check_hook_user(struct config_parse *p, struct config_election *e);
 void config_check_groups(struct config_parse *p);
 
+/* What a lease that is renewed as it should be surely has left at any moment. */
+int64_t config_lease_left(const struct config *c);
+
 /* NS in seconds for people, as "8.1". */
 const char *config_seconds(int64_t ns, char *buf, size_t size);
 

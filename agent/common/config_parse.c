@@ -441,6 +441,7 @@ static void free_election(struct config_election *e)
 	free_words(e->gain.command.words);
 	free_words(e->lose.command.words);
 	free_words(e->fence.command.words);
+	free_words(e->fence_peer.command.words);
 	free_words(e->follow.command.words);
 	free_words(e->notify.command.words);
 }
@@ -466,6 +467,7 @@ void config_free(struct config *c)
 	free(c->control.socket);
 	free(c->control.group_name);
 	free(c->control.admin_group_name);
+	free(c->watchdog_device);
 	for (size_t i = 0; i < c->override_count; i++)
 		free(c->overrides[i]);
 	free(c->overrides);

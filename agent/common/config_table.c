@@ -80,7 +80,7 @@ const struct config_rule config_rules[] = {
 	CHOICE(CONFIG_LOG, "format", "text", "text|json", 0, IN_CONFIG(log.format)),
 	CHOICE(CONFIG_LOG, "target", "stderr", "stderr|syslog", 0, IN_CONFIG(log.target)),
 
-	PATH(CONFIG_WATCHDOG, "device", "", CONFIG_PATH_MAX, CONFIG_EMPTY_OK | CONFIG_LATER, NOWHERE),
+	PATH(CONFIG_WATCHDOG, "device", "", CONFIG_PATH_MAX, CONFIG_EMPTY_OK, IN_CONFIG(watchdog_device)),
 	BOOL(CONFIG_REALTIME, "lock_memory", "false", CONFIG_LATER, NOWHERE),
 	INTEGER(CONFIG_REALTIME, "priority", "0", 0, 99, CONFIG_LATER),
 
@@ -94,10 +94,10 @@ const struct config_rule config_rules[] = {
 	     IN_ELECTION(budget.ride_out_ns)),
 	TIME(CONFIG_ELECTION, "take_office_limit", "0", 100, HOUR, CONFIG_ZERO_OK,
 	     IN_ELECTION(take_office_limit_ns)),
-	TIME(CONFIG_ELECTION, "takeover_delay", "0", 0, HOUR, CONFIG_LATER, NOWHERE),
+	TIME(CONFIG_ELECTION, "takeover_delay", "0", 0, HOUR, 0, IN_ELECTION(takeover_delay_ns)),
 	TIME(CONFIG_ELECTION, "backoff", "1s", 10, HOUR, 0, IN_ELECTION(backoff_ns)),
 	TIME(CONFIG_ELECTION, "backoff_max", "60s", 10, DAY, 0, IN_ELECTION(backoff_max_ns)),
-	CHOICE(CONFIG_ELECTION, "on_panic", "log", "log|exit|reboot", CONFIG_LATER, NOWHERE),
+	CHOICE(CONFIG_ELECTION, "on_panic", "log", "log|exit|reboot", 0, IN_ELECTION(on_panic)),
 	INTEGER(CONFIG_ELECTION, "score_slack", "-1", -1, INT64_MAX, CONFIG_LATER),
 	TIME(CONFIG_ELECTION, "score_settle", "0", 0, HOUR, CONFIG_LATER, NOWHERE),
 
@@ -108,8 +108,8 @@ const struct config_rule config_rules[] = {
 	TIME(CONFIG_HOOKS, "handoff_timeout", "60s", 10, DAY, 0, IN_ELECTION(handoff_timeout_ns)),
 	COMMAND(CONFIG_HOOKS, "fence", 0, IN_ELECTION(fence.command)),
 	TIME(CONFIG_HOOKS, "fence_timeout", "2s", 10, 10 * MINUTE, 0, IN_ELECTION(fence.timeout_ns)),
-	COMMAND(CONFIG_HOOKS, "fence_peer", CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_HOOKS, "fence_peer_timeout", "30s", 10, HOUR, CONFIG_LATER, NOWHERE),
+	COMMAND(CONFIG_HOOKS, "fence_peer", 0, IN_ELECTION(fence_peer.command)),
+	TIME(CONFIG_HOOKS, "fence_peer_timeout", "30s", 10, HOUR, 0, IN_ELECTION(fence_peer.timeout_ns)),
 	COMMAND(CONFIG_HOOKS, "follow", 0, IN_ELECTION(follow.command)),
 	TIME(CONFIG_HOOKS, "follow_timeout", "0", 10, DAY, CONFIG_ZERO_OK, IN_ELECTION(follow.timeout_ns)),
 	COMMAND(CONFIG_HOOKS, "notify", 0, IN_ELECTION(notify.command)),

@@ -14,7 +14,9 @@ static const char *const names[MESSAGE_TYPE_COUNT] = {
 	[MESSAGE_QUIT] = "quit",       [MESSAGE_HELLO] = "hello",	  [MESSAGE_SESSION] = "session",
 	[MESSAGE_LEASE] = "lease",     [MESSAGE_CANDIDATE] = "candidate", [MESSAGE_LEAD] = "lead",
 	[MESSAGE_LOST] = "lost",       [MESSAGE_LEFT] = "left",		  [MESSAGE_LEADER] = "leader",
-	[MESSAGE_LEAVE] = "leave",
+	[MESSAGE_LEAVE] = "leave",     [MESSAGE_FLOOR] = "floor",	  [MESSAGE_PEER_FENCED] = "peer-fenced",
+	[MESSAGE_RECOVER] = "recover", [MESSAGE_FENCE_PEER] = "fence-peer",
+	[MESSAGE_FORGET_FLOOR] = "forget-floor",
 };
 
 struct message_queue {
@@ -90,6 +92,12 @@ static bool is_sound(const struct message *m)
 		       is_bool(&m->u.restore.told);
 	case MESSAGE_STATE:
 		return is_state(m);
+	case MESSAGE_FLOOR:
+		return m->u.floor.seen >= 0 && m->u.floor.durable >= 0 && is_bool(&m->u.floor.broken);
+	case MESSAGE_PEER_FENCED:
+		return is_bool(&m->u.fenced.ok);
+	case MESSAGE_FENCE_PEER:
+		return is_bool(&m->u.peer.wanted) && is_incumbent(&m->u.peer.incumbent);
 	case MESSAGE_QUIT:
 		return is_bool(&m->u.quit.keep_session);
 	case MESSAGE_SESSION:
@@ -149,7 +157,7 @@ static bool supersedes(const struct message *newer, const struct message *older)
 		return false;
 	if (newer->type == MESSAGE_LEASE)
 		return true;
-	return (newer->type == MESSAGE_STATE || newer->type == MESSAGE_LEADER) &&
+	return (newer->type == MESSAGE_STATE || newer->type == MESSAGE_FLOOR || newer->type == MESSAGE_LEADER) &&
 	       newer->election == older->election;
 }
 

@@ -15,7 +15,7 @@
 #include "tenure/limits.h"
 #include "tenure/record.h"
 
-#define MESSAGE_VERSION 1u
+#define MESSAGE_VERSION 2u
 
 enum message_type {
 	MESSAGE_NONE,
@@ -28,6 +28,8 @@ enum message_type {
 	MESSAGE_CONFIRM, /* `token` is active */
 	MESSAGE_GIVE_UP, /* the service of `token` is out of office */
 	MESSAGE_STATE,   /* u.state: for the status, the member record and waiting clients */
+	MESSAGE_FLOOR,   /* u.floor: which tokens may lead */
+	MESSAGE_PEER_FENCED, /* the incumbent of `token` is fenced, or could not be: u.fenced */
 	MESSAGE_QUIT,    /* end the session and exit; u.quit */
 	/* elector to supervisor */
 	MESSAGE_HELLO,     /* running; the only one before START, which tells the generation: it carries 0 */
@@ -39,6 +41,9 @@ enum message_type {
 	MESSAGE_LEFT,      /* no candidate of ours is in the queue */
 	MESSAGE_LEADER,    /* u.leader */
 	MESSAGE_LEAVE,     /* asked by an operator: leave the office of `token`, `reason` */
+	MESSAGE_FENCE_PEER,   /* fence this incumbent, or leave it: u.peer; answered by PEER_FENCED */
+	MESSAGE_RECOVER,      /* asked by an operator: out of PANIC, lose again; answered by STATE at least */
+	MESSAGE_FORGET_FLOOR, /* asked by an operator: any token may lead again; answered by FLOOR */
 	MESSAGE_TYPE_COUNT
 };
 
@@ -82,6 +87,14 @@ struct message {
 			struct message_hook last_hook;
 		} state;
 		struct {
+			int64_t seen;    /* a token has to be above; 0: none was seen */
+			int64_t durable; /* and not above this one; INT64_MAX: no floor is kept */
+			bool broken;     /* the file is damaged, or the disk fails: nothing may lead */
+		} floor;
+		struct {
+			bool ok;
+		} fenced;
+		struct {
 			bool keep_session; /* leave by _exit instead of ending it */
 		} quit;
 		struct session_credentials session;
@@ -92,6 +105,10 @@ struct message {
 			int64_t lease_start_ns, lease_timeout_ns;
 			struct tenure_incumbent previous;
 		} lead;
+		struct {
+			bool wanted;
+			struct tenure_incumbent incumbent;
+		} peer;
 		struct {
 			bool known, gone, self;
 			struct tenure_incumbent incumbent;
@@ -113,7 +130,7 @@ const char *message_type_name(uint32_t type);
 
 /*
  * Messages that wait for the peer to read. A LEASE still waiting is taken out when a newer one is put at
- * the end, and so is a STATE or LEADER of the same election, so that a peer that sleeps does not make the
+ * the end, and so is a STATE, FLOOR or LEADER of the same election, so that a peer that sleeps does not make the
  * queue grow. The newer one never takes the older one's place: what lies between may be another session.
  */
 struct message_queue;

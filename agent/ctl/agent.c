@@ -1,68 +1,19 @@
-/* The commands that ask the agent on this host: status, is-leader, resign. */
-#include <errno.h>
-#include <stdlib.h>
+/* The commands that ask the agent on this host: status, is-leader, resign, recover. */
 #include <string.h>
-#include <unistd.h>
 
 #include "common/control.h"
+#include "ctl/ask.h"
 #include "ctl/client.h"
 #include "ctl/commands.h"
 #include "ctl/output.h"
 #include "ctl/status.h"
 #include "ctl/text.h"
-#include "tenure/limits.h"
-
-enum {
-	ANSWER_WAIT_MS = 5000,
-	RESIGN_WAIT_MS = 90000,
-};
-
-static json_t *make_request(const struct ctl_options *o)
-{
-	json_t *request = json_pack("{s:s}", "command", o->command);
-
-	if (o->count > 0 && json_object_set_new(request, "election", json_string(o->arguments[0])) < 0) {
-		json_decref(request);
-		return NULL;
-	}
-	return request;
-}
-
-/* Asks the agent. Returns an exit status; only with EXIT_YES there is a *REPLY. */
-static int ask(const struct ctl_options *o, json_t *request, struct client_call *call, json_t **reply)
-{
-	char *socket = NULL;
-	int status, rc;
-
-	if (request == NULL || (o->count > 0 && strlen(o->arguments[0]) >= TENURE_ELECTION_SIZE)) {
-		complain("%s: not the name of an election", o->count > 0 ? o->arguments[0] : o->command);
-		status = EXIT_USAGE;
-		goto out;
-	}
-	status = ctl_options_socket(o, &socket);
-	if (status != EXIT_YES)
-		goto out;
-	call->socket = socket;
-	call->request = request;
-	call->wait_ms = o->wait_ms > 0 ? o->wait_ms : call->wait_ms;
-	rc = client_ask(call, reply);
-	if (rc == -EINVAL)
-		status = EXIT_USAGE;
-	else if (rc == -ETIMEDOUT)
-		status = EXIT_TRY_AGAIN;
-	else if (rc < 0)
-		status = rc == -ENOMEM ? EXIT_INTERNAL : EXIT_UNREACHABLE;
-out:
-	free(socket);
-	json_decref(request);
-	return status;
-}
 
 int command_status(const struct ctl_options *o)
 {
-	struct client_call call = {.wait_ms = ANSWER_WAIT_MS};
+	struct client_call call = {.wait_ms = ASK_ANSWER_WAIT_MS};
 	json_t *reply = NULL, *found;
-	int status = ask(o, make_request(o), &call, &reply);
+	int status = ask_agent(o, ask_request(o), &call, &reply);
 
 	if (status != EXIT_YES)
 		return status == EXIT_TRY_AGAIN ? EXIT_UNREACHABLE : status;
@@ -129,11 +80,11 @@ static int print_leader(const struct ctl_options *o, int status, const char *tok
 
 int command_is_leader(const struct ctl_options *o)
 {
-	struct client_call call = {.wait_ms = ANSWER_WAIT_MS};
+	struct client_call call = {.wait_ms = ASK_ANSWER_WAIT_MS};
 	int64_t start_ms = client_now_ms(), left_ms;
 	json_t *reply = NULL;
 	const char *token;
-	int status = ask(o, make_request(o), &call, &reply);
+	int status = ask_agent(o, ask_request(o), &call, &reply);
 
 	if (status == EXIT_USAGE || status == EXIT_CONFIGURATION)
 		return status;
@@ -150,13 +101,8 @@ int command_is_leader(const struct ctl_options *o)
 	return status;
 }
 
-static void show_progress(void *context, const char *step, int64_t elapsed_ms)
-{
-	(void)context;
-	output_progress(step, elapsed_ms);
-}
-
-static int print_resigned(const struct ctl_options *o, const json_t *reply)
+/* A term that has ended: WORDS say how, for people. */
+static int print_left(const struct ctl_options *o, const json_t *reply, const char *words)
 {
 	json_t *token = json_object_get(reply, "token"), *took = json_object_get(reply, "took_ms");
 	char cell[OUTPUT_CELL_SIZE], span[OUTPUT_CELL_SIZE];
@@ -164,7 +110,7 @@ static int print_resigned(const struct ctl_options *o, const json_t *reply)
 	int status;
 
 	if (!o->json) {
-		printf("gave up token %s after %s\n", output_cell(token, cell, sizeof(cell)),
+		printf("%s %s after %s\n", words, output_cell(token, cell, sizeof(cell)),
 		       output_span(took, span, sizeof(span)));
 		return EXIT_YES;
 	}
@@ -174,28 +120,33 @@ static int print_resigned(const struct ctl_options *o, const json_t *reply)
 	return status;
 }
 
+/* Asks for what ends a term, and waits for that. */
+static int leave(const struct ctl_options *o, json_t *request, const char *words)
+{
+	struct client_call call = {.wait_ms = ASK_CHANGE_WAIT_MS};
+	json_t *reply = NULL;
+	int status = ask_and_wait(o, request, &call, &reply);
+
+	if (status != EXIT_YES)
+		return status;
+	status = json_is_true(json_object_get(reply, "ok")) ? print_left(o, reply, words) :
+							      client_refused(reply);
+	json_decref(reply);
+	return status;
+}
+
 int command_resign(const struct ctl_options *o)
 {
-	struct client_call call = {.wait_ms = RESIGN_WAIT_MS};
-	json_t *request = make_request(o), *reply = NULL;
-	int status;
+	json_t *request = ask_request(o);
 
 	if (json_object_set_new(request, "force", json_boolean(o->force)) < 0) {
 		json_decref(request);
 		request = NULL;
 	}
-	if (isatty(STDERR_FILENO)) {
-		call.progress = show_progress;
-		output_progress("asking the agent", 0);
-	}
-	status = ask(o, request, &call, &reply);
-	output_progress_end();
-	if (status == EXIT_TRY_AGAIN)
-		complain("what was asked goes on all the same: see tenurectl status");
-	if (status != EXIT_YES)
-		return status;
-	status =
-		json_is_true(json_object_get(reply, "ok")) ? print_resigned(o, reply) : client_refused(reply);
-	json_decref(reply);
-	return status;
+	return leave(o, request, "gave up token");
+}
+
+int command_recover(const struct ctl_options *o)
+{
+	return leave(o, ask_request(o), "out of office with token");
 }

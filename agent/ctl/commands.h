@@ -8,6 +8,11 @@
 int command_status(const struct ctl_options *options);
 int command_is_leader(const struct ctl_options *options);
 int command_resign(const struct ctl_options *options);
+int command_recover(const struct ctl_options *options);
+int command_forget(const struct ctl_options *options);
+
+/* On a file: the token gate. */
+int command_gate(const struct ctl_options *options);
 
 /* From ZooKeeper itself. They read and never write. */
 int command_list(const struct ctl_options *options);

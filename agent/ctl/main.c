@@ -26,8 +26,12 @@ static const struct command {
 	{"is-leader", command_is_leader, 1, "is-leader [ELECTION]", "0 yes, with token and ms left; 1 no",
 	 false},
 	{"resign", command_resign, 1, "resign [ELECTION]", "hand over, and wait until it is done", true},
+	{"recover", command_recover, 1, "recover [ELECTION]", "out of panic: run the lose hook again", false},
+	{"forget", command_forget, 1, "forget [ELECTION]", "clear a leader that has not left cleanly; asks first", true},
 	{"list", command_list, 1, "list [ELECTION]", "queue and record, from ZooKeeper itself", false},
 	{"history", command_history, 1, "history [ELECTION]", "the last terms, oldest first", false},
+	{"gate", command_gate, 2, "gate FILE TOKEN", "admit a token; -- COMMAND... then runs, the gate locked",
+	 false},
 	{"help", command_help, 1, "help", "this text", false},
 };
 
@@ -45,8 +49,9 @@ static int command_help(const struct ctl_options *options)
 	     "  -c FILE               the agent's configuration (" CTL_DEFAULT_CONFIG ")\n"
 	     "  -z SERVERS            the ensemble, as HOST:PORT,HOST:PORT/CHROOT (configured)\n"
 	     "      --json            for machines\n"
-	     "      --wait SECONDS    wait no longer (5; list and history 10, resign 90)\n"
-	     "      --force           resign even if nobody is there to take over\n"
+	     "      --wait SECONDS    wait no longer (5; list and history 10; resign, recover and forget 90)\n"
+	     "      --force           resign even if nobody is there to take over; forget without asking\n"
+	     "      --token           forget the highest token seen instead\n"
 	     "  -h, --help            this text\n"
 	     "  -V, --version         the version\n\n"
 	     "Exit status: 0 ok, 1 no, 2 unknown, 64 usage, 69 no agent or ensemble reached, 70 internal,\n"
@@ -111,6 +116,10 @@ static int run(const struct ctl_options *options)
 	}
 	if (options->force && !command->forces) {
 		complain("%s takes no --force", command->name);
+		return EXIT_USAGE;
+	}
+	if (options->token && command->run != command_forget) {
+		complain("%s takes no --token", command->name);
 		return EXIT_USAGE;
 	}
 	return command->run(options);

@@ -11,7 +11,7 @@
 #include "ctl/config_file.h"
 #include "ctl/output.h"
 
-enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_WAIT };
+enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_TOKEN, OPTION_WAIT };
 
 /* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
 static int read_wait(const char *text, int64_t *out_ms)
@@ -75,6 +75,9 @@ static int take_option(struct ctl_options *o, int option, const char *value)
 	case OPTION_FORCE:
 		o->force = true;
 		return 0;
+	case OPTION_TOKEN:
+		o->token = true;
+		return 0;
 	case OPTION_WAIT:
 		if (read_wait(value, &o->wait_ms) == 0)
 			return 0;
@@ -85,6 +88,12 @@ static int take_option(struct ctl_options *o, int option, const char *value)
 	}
 }
 
+/* Whether what stands after "--" is another command, to be run. */
+static bool takes_words(const char *command)
+{
+	return command != NULL && strcmp(command, "gate") == 0;
+}
+
 int ctl_options_parse(int argc, char **argv, struct ctl_options *out)
 {
 	/* "-": arguments are handed over in their place, whatever POSIXLY_CORRECT says. */
@@ -92,6 +101,7 @@ int ctl_options_parse(int argc, char **argv, struct ctl_options *out)
 	static const struct option words[] = {
 		{"json", no_argument, NULL, OPTION_JSON},
 		{"force", no_argument, NULL, OPTION_FORCE},
+		{"token", no_argument, NULL, OPTION_TOKEN},
 		{"wait", required_argument, NULL, OPTION_WAIT},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
@@ -117,7 +127,9 @@ int ctl_options_parse(int argc, char **argv, struct ctl_options *out)
 			rc = take_option(&o, option, optarg);
 		}
 	}
-	while (rc == 0 && optind < argc)
+	if (rc == 0 && takes_words(o.command) && strcmp(argv[optind - 1], "--") == 0)
+		o.words = argv + optind;
+	while (rc == 0 && o.words == NULL && optind < argc)
 		rc = take_argument(&o, argv[optind++]);
 	if (rc == 0)
 		*out = o;

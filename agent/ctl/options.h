@@ -20,11 +20,12 @@ struct ctl_options {
 	const char *config; /* -c, or the default file */
 	bool config_given;
 	const char *servers; /* -z, or NULL */
-	bool json, force, help, version;
+	bool json, force, token, help, version;
 	int64_t wait_ms;     /* 0: the command's own */
 	const char *command; /* NULL when none was named */
 	const char *arguments[CTL_ARGUMENTS_MAX];
 	size_t count;
+	char **words; /* what stands after -- where that is a command to run, ends with NULL; NULL without -- */
 };
 
 /* Returns 0, or -EINVAL after having said what is wrong. */

@@ -98,6 +98,9 @@ static void print_election(const char *name, const json_t *e)
 	output_line("candidate", "%s  %s  %s", text_of(e, "candidate", &a),
 		    word_of(e, "eligible", "eligible", "not eligible"),
 		    word_of(e, "paused", "paused", "not paused"));
+	if (json_is_string(json_object_get(e, "blocked")))
+		output_line("blocked", "%s", text_of(e, "blocked", &a));
+	output_line("token floor", "%s", text_of(e, "token_floor", &a));
 	print_hook(json_object_get(e, "last_hook"));
 }
 

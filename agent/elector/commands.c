@@ -80,6 +80,18 @@ static void run_is_leader(struct client *client, const struct contest *c)
 		client_reply(client, json_pack("{s:b}", "leader", 0));
 }
 
+static void run_change(struct contest *c, struct client *client, const struct control_line *line)
+{
+	if (line->command == CONTROL_RESIGN)
+		resign_start(c, client, line->force);
+	else if (line->command == CONTROL_RECOVER)
+		recover_start(c, client);
+	else if (line->token)
+		forget_floor_start(c, client, line->look);
+	else
+		forget_start(c, client, line->incumbent, line->look);
+}
+
 bool commands_run(struct shell *shell, struct client *client, bool may_change, const char *text, size_t size,
 		  struct commands_status *status)
 {
@@ -101,6 +113,6 @@ bool commands_run(struct shell *shell, struct client *client, bool may_change, c
 	else if (!may_change)
 		client_refuse(client, EXIT_REFUSED, "that is for root, the agent's user and the admin group");
 	else
-		resign_start(c, client, line.force);
+		run_change(c, client, &line);
 	return false;
 }

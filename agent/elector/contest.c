@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,9 @@ void contest_begin(struct contest *c, uint64_t agent)
 		.agent = agent,
 		/* Who never leads has nothing else to do than to look on. */
 		.follows = c->config->follow.command.words || !c->config->candidate,
+		.fence_peer = c->config->fence_peer.command.words,
+		.floor = c->shell->config->data_dir[0],
+		.takeover_delay_ns = c->config->takeover_delay_ns,
 		.budget = c->config->budget,
 		.take_office_limit_ns = c->config->take_office_limit_ns,
 		.backoff_ns = c->config->backoff_ns,
@@ -158,6 +162,40 @@ static void say_outlook(struct contest *c)
 	upward_put(c->shell, &m);
 }
 
+static void say_fence_peer(struct contest *c, const struct elector_command *command)
+{
+	struct message m = {.type = MESSAGE_FENCE_PEER, .election = c->index, .token = command->token};
+
+	m.u.peer.wanted = command->wanted;
+	m.u.peer.incumbent = c->core.outlook.incumbent;
+	upward_put(c->shell, &m);
+}
+
+/* Our token may not lead: the ensemble has forgotten what this member has seen. */
+static void say_regressed(const struct contest *c, const char *text)
+{
+	const struct elector *core = &c->core;
+	int64_t led = core->outlook.incumbent.token;
+
+	log_error(c->config->name, text, "token=%" PRId64 " highest=%" PRId64 " path=%s", core->own.czxid,
+		  core->floor_seen > led ? core->floor_seen : led, c->path);
+}
+
+static void say_unfenced(const struct contest *c, const char *text)
+{
+	const struct tenure_incumbent *incumbent = &c->core.outlook.incumbent;
+	char quoted[256];
+
+	log_warning(c->config->name, text, "leader=%s leader_token=%" PRId64,
+		    log_quote(incumbent->member, quoted, sizeof quoted), incumbent->token);
+}
+
+/* Blocked by what passes as a rule: no reason to be worried. */
+static bool blocked_for_a_moment(const struct contest *c)
+{
+	return (c->core.blocker == ELECTOR_BLOCKED_FLOOR && !c->floor.broken) || c->core.blocker == ELECTOR_BLOCKED_DELAY;
+}
+
 static void say_note(const struct contest *c, const struct elector_command *command)
 {
 	enum log_level level = notes[command->note].level;
@@ -166,9 +204,15 @@ static void say_note(const struct contest *c, const struct elector_command *comm
 	/* Of these znodes the one that cannot be made has been named already. */
 	if (command->note == ELECTOR_NOTE_NOAUTH && command->op == ELECTOR_OP_PARENTS)
 		return;
+	if (command->note == ELECTOR_NOTE_BLOCKED && blocked_for_a_moment(c))
+		level = LOG_LEVEL_INFO;
 	if (command->note == ELECTOR_NOTE_STEP_BACK || command->note == ELECTOR_NOTE_LEFTOVER)
 		level = LOG_LEVEL_INFO;
-	if (command->note == ELECTOR_NOTE_NOAUTH || command->note == ELECTOR_NOTE_REFUSED)
+	if (command->note == ELECTOR_NOTE_TOKEN_REGRESSED)
+		say_regressed(c, notes[command->note].text);
+	else if (command->note == ELECTOR_NOTE_FENCE_FAILED)
+		say_unfenced(c, notes[command->note].text);
+	else if (command->note == ELECTOR_NOTE_NOAUTH || command->note == ELECTOR_NOTE_REFUSED)
 		log_line(LOG_LEVEL_ERROR, c->config->name, notes[command->note].text,
 			 "path=%s request=%s rc=%d error=%s", c->path, op_names[command->op], command->rc,
 			 log_quote(port_error_text(command->rc), quoted, sizeof quoted));
@@ -200,6 +244,9 @@ static void perform(struct contest *c, const struct elector_command *command)
 		break;
 	case ELECTOR_DO_OUTLOOK:
 		say_outlook(c);
+		break;
+	case ELECTOR_DO_FENCE_PEER:
+		say_fence_peer(c, command);
 		break;
 	case ELECTOR_DO_NOTE:
 		say_note(c, command);
@@ -258,9 +305,36 @@ void contest_set_state(struct contest *c, const struct message *m)
 
 	c->state = *m;
 	c->state_known = true;
+	c->states++;
 	if (changed)
 		member_changed(c);
 	/* While the lose hook works there is time to get ready what its end will call for. */
 	if (changed && m->u.state.state == ROLE_DEMOTING && c->core.term != 0 && c->kept.valid)
 		kept_prepare(&c->kept, &(struct tenure_edit){.kind = TENURE_EDIT_CLEAN, .token = c->core.term});
+}
+
+void contest_set_floor(struct contest *c, const struct message *m)
+{
+	struct elector_event event = {.type = ELECTOR_EV_FLOOR};
+
+	c->floor = (struct contest_floor){.known = true, .seen = m->u.floor.seen, .durable = m->u.floor.durable,
+					  .broken = m->u.floor.broken};
+	forget_floor_changed(c);
+	event.u.floor.seen = c->floor.seen;
+	/* Of a floor that cannot be trusted nothing is on disk. */
+	event.u.floor.durable = c->floor.broken ? 0 : c->floor.durable;
+	contest_step(c, &event);
+}
+
+void contest_check(struct contest *c)
+{
+	resign_check(c);
+	recover_check(c);
+}
+
+void contest_hung_up(struct contest *c, const struct client *client)
+{
+	resign_forget(c, client);
+	recover_forget(c, client);
+	forget_forget(c, client);
 }

@@ -9,10 +9,12 @@
 #include "common/config.h"
 #include "common/message.h"
 #include "core/elector.h"
+#include "elector/forget.h"
 #include "elector/kept.h"
 #include "elector/member.h"
 #include "elector/parents.h"
 #include "elector/peek.h"
+#include "elector/recover.h"
 #include "elector/requests.h"
 #include "elector/resign.h"
 
@@ -24,6 +26,13 @@ struct contest_deferred {
 	uint32_t generation;
 	enum elector_result result;
 	int rc;
+};
+
+/* Which tokens may lead, by the supervisor's last FLOOR. */
+struct contest_floor {
+	bool known;
+	int64_t seen, durable;
+	bool broken;
 };
 
 struct contest {
@@ -38,8 +47,12 @@ struct contest {
 	struct member member;
 	struct peek peek;
 	struct resign resign;
+	struct recover recover;
+	struct forget forget;
+	struct contest_floor floor;
 	bool state_known;
 	struct message state;   /* the supervisor's last STATE */
+	uint32_t states;        /* how many there were */
 };
 
 /* Returns 0 or -ENOMEM. A contest lasts as long as its process. */
@@ -64,6 +77,15 @@ void contest_later(struct contest *contest);
 
 /* The supervisor's STATE. */
 void contest_set_state(struct contest *contest, const struct message *m);
+
+/* The supervisor's FLOOR. */
+void contest_set_floor(struct contest *contest, const struct message *m);
+
+/* What operators wait for. Cheap; called after every event. */
+void contest_check(struct contest *contest);
+
+/* CLIENT hung up. What it asked for goes on. */
+void contest_hung_up(struct contest *contest, const struct client *client);
 
 /* The watch that belongs to OP, as a cookie, and back. Returns false for a cookie of another kind. */
 uint64_t contest_watch_cookie(const struct contest *contest, enum elector_op op);

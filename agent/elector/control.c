@@ -58,7 +58,7 @@ static void doom(struct client *client)
 	client->doomed = true;
 	bufferevent_disable(client->stream, EV_READ | EV_WRITE);
 	for (size_t i = 0; i < client->control->shell->contest_count; i++)
-		resign_forget(&client->control->shell->contests[i], client);
+		contest_hung_up(&client->control->shell->contests[i], client);
 	event_active(client->control->sweep, EV_TIMEOUT, 0);
 }
 

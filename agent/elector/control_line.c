@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -13,6 +14,8 @@ static const struct {
 	{"status", CONTROL_STATUS},
 	{"is-leader", CONTROL_IS_LEADER},
 	{"resign", CONTROL_RESIGN},
+	{"recover", CONTROL_RECOVER},
+	{"forget", CONTROL_FORGET},
 };
 
 static int find_command(const char *name, enum control_command *out)
@@ -25,12 +28,50 @@ static int find_command(const char *name, enum control_command *out)
 	return -ENOSYS;
 }
 
+/* A token is a decimal string. Returns whether it is one; absent is -1. */
+static bool read_token(const json_t *value, int64_t *out)
+{
+	const char *text = json_string_value(value);
+	char *end;
+
+	*out = -1;
+	if (!value || json_is_null(value))
+		return true;
+	if (!text || text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+static bool read_flags(const json_t *object, struct control_line *line, const char **error)
+{
+	const struct {
+		const char *name, *error;
+		bool *out;
+	} flags[] = {
+		{"force", "\"force\" is neither true nor false", &line->force},
+		{"token", "\"token\" is neither true nor false", &line->token},
+		{"look", "\"look\" is neither true nor false", &line->look},
+	};
+
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		const json_t *value = json_object_get(object, flags[i].name);
+
+		if (value && !json_is_boolean(value)) {
+			*error = flags[i].error;
+			return false;
+		}
+		*flags[i].out = json_is_true(value);
+	}
+	return true;
+}
+
 static int read_object(json_t *object, struct control_line *out, const char **error)
 {
 	struct control_line line = {0};
 	const char *command = json_string_value(json_object_get(object, "command"));
 	json_t *election = json_object_get(object, "election");
-	json_t *force = json_object_get(object, "force");
 
 	if (!command) {
 		*error = "\"command\" is missing";
@@ -47,11 +88,12 @@ static int read_object(json_t *object, struct control_line *out, const char **er
 		}
 		snprintf(line.election, sizeof line.election, "%s", json_string_value(election));
 	}
-	if (force && !json_is_boolean(force)) {
-		*error = "\"force\" is neither true nor false";
+	if (!read_flags(object, &line, error))
+		return -EINVAL;
+	if (!read_token(json_object_get(object, "incumbent"), &line.incumbent)) {
+		*error = "\"incumbent\" is not a token";
 		return -EINVAL;
 	}
-	line.force = json_is_true(force);
 	*out = line;
 	return 0;
 }

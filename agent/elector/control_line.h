@@ -4,15 +4,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tenure/limits.h"
 
-enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN };
+enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN, CONTROL_RECOVER, CONTROL_FORGET };
 
 struct control_line {
 	enum control_command command;
 	char election[TENURE_ELECTION_SIZE]; /* "": not named */
-	bool force;
+	bool force;        /* resign */
+	bool token;        /* forget: the token floor, not the last leader */
+	bool look;         /* forget: only say what would be forgotten */
+	int64_t incumbent; /* forget: the leader of this token and no other; -1: any */
 };
 
 /*

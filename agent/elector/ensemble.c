@@ -144,9 +144,14 @@ void ensemble_step(struct shell *shell, struct session_event *event)
 void ensemble_pace(struct shell *shell)
 {
 	struct session_event event = {.type = SESSION_EV_PACE};
+	bool wanted = false, possible = false;
 
-	for (size_t i = 0; i < shell->contest_count && !event.u.pace; i++)
-		event.u.pace = elector_wants_heartbeats(&shell->contests[i].core);
+	/* A heartbeat goes to a member record: the first one is due as soon as there is one. */
+	for (size_t i = 0; i < shell->contest_count; i++) {
+		wanted = wanted || elector_wants_heartbeats(&shell->contests[i].core);
+		possible = possible || shell->contests[i].member.known;
+	}
+	event.u.pace = wanted && possible;
 	if (shell->orphan || event.u.pace == shell->ensemble.pace)
 		return;
 	shell->ensemble.pace = event.u.pace;

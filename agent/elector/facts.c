@@ -58,6 +58,19 @@ static bool term_rests(const struct contest *c)
 	return token == 0 || (c->core.term == token && !c->core.term_lost);
 }
 
+/* First in the queue, and not in office: why. */
+static const char *blocked(const struct contest *c)
+{
+	const struct elector *core = &c->core;
+
+	if (!core->up || !core->own.name[0] || !core->listed || core->view.position != 1 || core->term != 0 ||
+	    core->blocker == ELECTOR_CLEAR)
+		return NULL;
+	if (core->blocker == ELECTOR_BLOCKED_FLOOR && c->floor.broken)
+		return "the token floor is damaged, or its disk fails";
+	return elector_blocker_name(core->blocker);
+}
+
 void facts_election(const struct contest *c, int64_t now_ns, struct status_election *out)
 {
 	const struct tenure_lease *lease = &c->shell->ensemble.session.lease;
@@ -68,6 +81,8 @@ void facts_election(const struct contest *c, int64_t now_ns, struct status_elect
 		.address = c->config->address,
 		.candidate = c->config->candidate,
 		.state = c->state_known ? &c->state : NULL,
+		.blocked = blocked(c),
+		.token_floor = c->floor.seen,
 		.in_queue = core->up && core->own.name[0] && core->own_checked,
 	};
 	record_facts(c, now_ns, out);

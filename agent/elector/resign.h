@@ -5,20 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct client;
-struct contest;
-struct event;
+#include "elector/leaving.h"
 
 enum resign_phase { RESIGN_IDLE, RESIGN_LISTING, RESIGN_SURVEYING, RESIGN_LEAVING };
 
 struct resign {
 	enum resign_phase phase;
-	struct client *client; /* who waits; NULL: it has hung up */
-	struct event *limit;
-	uint32_t generation;   /* of the look at who waits behind */
-	int64_t token;         /* of the term to be left */
-	int64_t begun_ns;
-	uint32_t told_state;   /* last state told as progress */
+	uint32_t generation; /* of the look at who waits behind */
+	struct leaving leaving;
 };
 
 /* CLIENT is answered at once or waits. */

@@ -134,7 +134,7 @@ void shell_settle(struct shell *shell)
 	if (shell->upward.begun)
 		ensemble_pace(shell);
 	for (size_t i = 0; i < shell->contest_count; i++)
-		resign_check(&shell->contests[i]);
+		contest_check(&shell->contests[i]);
 	upward_flush(shell);
 	if (shell->orphan && (instant_now() >= shell->orphan_ns || shell->ensemble.session.credentials.id == 0))
 		shell_leave(ELECTOR_EXIT_OK);

@@ -128,6 +128,7 @@ json_t *status_election_json(const struct status_election *e, int64_t now_ns)
 	    put(object, "hold_ms", left_ms(holds ? e->demote_ns : 0, now_ns)) &&
 	    put(object, "position", number(e->position != 0, (int64_t)e->position)) &&
 	    put(object, "members", number(e->members != 0, (int64_t)e->members)) &&
+	    put(object, "blocked", text(e->blocked)) && put(object, "token_floor", status_token(e->token_floor)) &&
 	    put(object, "paused", truth(e->record_known, e->paused)) &&
 	    put(object, "eligible", truth(e->record_known, e->eligible)) &&
 	    put(object, "healthy", truth(m != NULL, m && m->u.state.healthy)) &&

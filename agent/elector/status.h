@@ -28,6 +28,8 @@ struct status_election {
 	size_t members;     /* 0: none, or not known */
 	bool in_queue;      /* our candidate is there, seen on this connection */
 	int64_t lease_ns;   /* deadline; 0: nothing is proven, or nothing is to be, or it is not that of our term */
+	const char *blocked; /* what keeps our candidate in first place from office; NULL: nothing, or it is not there */
+	int64_t token_floor; /* highest token seen, as this member's disk has it; 0: none, or none is kept */
 	int64_t demote_ns;  /* when a forced demotion begins; 0: not known */
 };
 

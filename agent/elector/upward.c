@@ -62,6 +62,15 @@ static void tell_core(struct contest *c, enum elector_event_type type, const str
 	contest_step(c, &event);
 }
 
+static void tell_fenced(struct contest *c, const struct message *m)
+{
+	struct elector_event event = {.type = ELECTOR_EV_PEER_FENCED};
+
+	event.u.fenced.token = m->token;
+	event.u.fenced.ok = m->u.fenced.ok;
+	contest_step(c, &event);
+}
+
 static void on_election(struct shell *shell, struct contest *c, const struct message *m)
 {
 	switch (m->type) {
@@ -80,6 +89,12 @@ static void on_election(struct shell *shell, struct contest *c, const struct mes
 		break;
 	case MESSAGE_STATE:
 		contest_set_state(c, m);
+		break;
+	case MESSAGE_FLOOR:
+		contest_set_floor(c, m);
+		break;
+	case MESSAGE_PEER_FENCED:
+		tell_fenced(c, m);
 		break;
 	default:
 		break;
@@ -117,6 +132,8 @@ static void on_message(struct shell *shell, const struct message *m)
 	case MESSAGE_CONFIRM:
 	case MESSAGE_GIVE_UP:
 	case MESSAGE_STATE:
+	case MESSAGE_FLOOR:
+	case MESSAGE_PEER_FENCED:
 		if (m->election >= shell->contest_count)
 			complain(shell, m, "no such election");
 		else if (m->type == MESSAGE_STATE && m->u.state.state >= ROLE_STATE_COUNT)

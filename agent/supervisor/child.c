@@ -35,7 +35,7 @@ static const int64_t hello_ns = INT64_C(30000000000);
 static const int64_t look_ns = INT64_C(2000000000);
 static const int64_t closed_ns = INT64_C(5000000000); /* to exit after its end was closed */
 
-void child_init(struct child *child, struct loop *loop, struct state_dir *state_dir,
+void child_init(struct child *child, struct loop *loop, struct locked_dir *state_dir,
 		void (*take)(struct child *child, const struct message *m))
 {
 	memset(child, 0, sizeof(*child));

@@ -17,7 +17,7 @@
 
 struct child {
 	struct loop *loop;
-	struct state_dir *state_dir;
+	struct locked_dir *state_dir;
 	struct watch watch; /* our end of the socketpair; fd -1: none */
 	void (*take)(struct child *child, const struct message *m);
 	pid_t pid; /* 0: down */
@@ -36,7 +36,7 @@ struct child {
 };
 
 /* TAKE gets every message of the present elector, HELLO included. */
-void child_init(struct child *child, struct loop *loop, struct state_dir *state_dir,
+void child_init(struct child *child, struct loop *loop, struct locked_dir *state_dir,
 		void (*take)(struct child *child, const struct message *m));
 
 /* Starts one with CONFIG and the control socket (-1: none). On failure the next try is set, and logged. */

@@ -1,4 +1,4 @@
-/* tenured: reads the command line, then hands over to the supervisor or to the elector. */
+/* tenured: reads the command line, then hands over to the supervisor, the elector or the floor writer. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/control.h"
 #include "elector/elector_main.h"
+#include "supervisor/floor.h"
 #include "supervisor/supervisor.h"
 
 #define DEFAULT_FILE "/etc/tenure/tenured.conf"
@@ -127,6 +128,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--elector") == 0)
 		return elector_main(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "--floor") == 0)
+		return floor_main(argc, argv);
 	status = read_arguments(argc, argv, &line);
 	if (status >= 0)
 		return status;

@@ -99,19 +99,22 @@ static void bind_to_agent(pid_t agent)
 		_exit(STATUS_NOT_EXECUTABLE);
 }
 
-__attribute__((noreturn)) static void run_child(const struct pipes *pipes, char *const *words,
+__attribute__((noreturn)) static void run_child(const struct pipes *pipes, bool own_image, char *const *words,
 						char *const *environment, const struct config_user *user, pid_t agent)
 {
+	const char *file = own_image ? "/proc/self/exe" : words[0];
+
 	arrange_descriptors(pipes);
 	umask(022);
 	if (setsid() < 0 || chdir("/") < 0)
 		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
-	check_file(words[0], user);
+	if (!own_image)
+		check_file(file, user);
 	become(user);
 	bind_to_agent(agent);
 	if (surroundings_restore() < 0)
 		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
-	execve(words[0], words, environment);
+	execve(file, words, environment);
 	fail(FAILURE_FD, STAGE_EXEC, errno);
 	_exit(STATUS_NOT_EXECUTABLE);
 }
@@ -221,7 +224,7 @@ int process_start(struct process *process, char *const *words, char *const *envi
 	process->started_ns = clock_now_ns();
 	pid = fork();
 	if (pid == 0)
-		run_child(&pipes, words, environment, user, agent);
+		run_child(&pipes, process->own_image, words, environment, user, agent);
 	if (pid < 0) {
 		rc = -errno;
 		goto fail_pipes;

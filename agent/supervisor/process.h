@@ -40,6 +40,7 @@ struct process {
 	pid_t pid;	/* 0: none runs */
 	int failure_fd; /* tells why exec failed; ends without a word when it succeeds */
 	bool signalled;
+	bool own_image; /* it runs the agent's own program, wherever that is by now; words[0] is just its name */
 	int64_t started_ns;
 	char *path;
 	char election[TENURE_ELECTION_SIZE];

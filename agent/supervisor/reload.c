@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/clock.h"
 #include "supervisor/control_socket.h"
+#include "supervisor/stopping.h"
 #include "supervisor/supervisor.h"
 
 enum { QUOTED_SIZE = 1024 };
@@ -239,12 +240,25 @@ static bool same_text(const struct config *a, const struct config *b)
 	return a->text_size == b->text_size && memcmp(a->text, b->text, a->text_size) == 0;
 }
 
+/* The option that another value was given to although it needs a restart, or NULL. */
+static const char *fixed_option(const struct config *a, const struct config *b)
+{
+	if (strcmp(a->state_dir, b->state_dir) != 0)
+		return "state_dir";
+	if (strcmp(a->data_dir, b->data_dir) != 0)
+		return "data_dir";
+	return strcmp(a->watchdog_device, b->watchdog_device) != 0 ? "watchdog.device" : NULL;
+}
+
 static void apply(struct supervisor *supervisor, int64_t now_ns)
 {
 	struct reload *reload = &supervisor->reload;
+	char why[80];
 
-	if (strcmp(reload->next->state_dir, supervisor->config->state_dir) != 0) {
-		refuse(supervisor, "state_dir cannot change while the agent runs", now_ns);
+	if (fixed_option(supervisor->config, reload->next)) {
+		snprintf(why, sizeof(why), "%s cannot change while the agent runs",
+			 fixed_option(supervisor->config, reload->next));
+		refuse(supervisor, why, now_ns);
 		return;
 	}
 	if (same_text(supervisor->config, reload->next)) {
@@ -370,10 +384,14 @@ static void replace_control(struct supervisor *supervisor)
 static struct unit *unit_for(struct supervisor *supervisor, uint32_t index,
 			     const struct config_election *election)
 {
-	struct unit *unit = supervisor_find(supervisor, election->name);
+	struct unit *former = supervisor_find(supervisor, election->name), *unit;
 
-	return unit && is_kept(&supervisor->reload, unit) ? unit
-							  : unit_new(&supervisor->host, index, election);
+	if (former && is_kept(&supervisor->reload, former))
+		return former;
+	unit = unit_new(&supervisor->host, index, election);
+	if (unit && former)
+		unit_adopt_floor(unit, former);
+	return unit;
 }
 
 static bool contains(struct unit **units, size_t n, const struct unit *unit)
@@ -435,6 +453,7 @@ static int swap_units(struct supervisor *supervisor, const struct config *next, 
 		return -ENOMEM;
 	}
 	supervisor->host.member = next->member;
+	supervisor->host.data_dir = next->data_dir;
 	begin_new(supervisor, fresh, next, clean, now_ns);
 	supervisor->units = units;
 	supervisor->unit_count = n;
@@ -464,7 +483,7 @@ static void replace(struct supervisor *supervisor, int64_t now_ns)
 	}
 	if (swap_units(supervisor, reload->next ? reload->next : old, now_ns) < 0) {
 		log_error(NULL, "no memory for the new configuration: the agent stops", " ");
-		supervisor_stop(supervisor, now_ns);
+		stopping_request(supervisor, now_ns);
 		return;
 	}
 	if (reload->next) {
@@ -472,6 +491,7 @@ static void replace(struct supervisor *supervisor, int64_t now_ns)
 		supervisor->config = reload->next;
 		reload->next = NULL;
 		config_free(old);
+		watchdog_adapt(&supervisor->watchdog, supervisor->config, supervisor->session.timeout_ns);
 		log_info(NULL, "configuration reloaded", "elections=%zu", supervisor->config->election_count);
 	}
 	supervisor->host.changed = true;

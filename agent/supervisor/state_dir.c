@@ -9,14 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/log.h"
 
-enum { ORPHAN_WAIT_MS = 5000, QUOTED_SIZE = 512, TEXT_SIZE = 1024 };
+enum { ORPHAN_WAIT_MS = 5000, TEXT_SIZE = 1024 };
 
 #define ELECTOR_FILE	 "elector"
 #define ELECTOR_FILE_NEW "elector.new"
@@ -37,69 +35,10 @@ static ssize_t read_text(int dir_fd, const char *name, char *text, size_t size)
 	return n;
 }
 
-static int say_locked(int lock_fd, const char *path)
+/* The elector's clients must reach the control socket in there. */
+int state_dir_open(struct locked_dir *dir, const char *path)
 {
-	char quoted[QUOTED_SIZE], text[32] = "";
-	ssize_t n = pread(lock_fd, text, sizeof(text) - 1, 0);
-	long pid = n > 0 ? strtol(text, NULL, 10) : 0;
-
-	log_error(NULL, "another agent uses the same state_dir", "state_dir=%s pid=%ld",
-		  log_quote(path, quoted, sizeof(quoted)), pid);
-	return -EBUSY;
-}
-
-static int lock(struct state_dir *dir, const char *path)
-{
-	char text[32];
-	int n;
-
-	dir->lock_fd = openat(dir->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (dir->lock_fd < 0)
-		return -errno;
-	if (flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? say_locked(dir->lock_fd, path) : -errno;
-	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(dir->lock_fd, 0) < 0 || pwrite(dir->lock_fd, text, (size_t)n, 0) != n)
-		return -errno;
-	return 0;
-}
-
-int state_dir_open(struct state_dir *dir, const char *path)
-{
-	char quoted[QUOTED_SIZE];
-	bool made;
-	int rc;
-
-	*dir = (struct state_dir){.fd = -1, .lock_fd = -1};
-	made = mkdir(path, 0755) == 0;
-	if (!made && errno != EEXIST) {
-		rc = -errno;
-		goto fail;
-	}
-	dir->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* The elector's clients must reach the control socket in there, whatever our umask is. */
-	if (dir->fd < 0 || (made && fchmod(dir->fd, 0755) < 0)) {
-		rc = -errno;
-		goto fail;
-	}
-	rc = lock(dir, path);
-	if (rc == 0)
-		return 0;
-fail:
-	if (rc != -EBUSY)
-		log_error(NULL, "cannot use state_dir", "state_dir=%s error=\"%s\"",
-			  log_quote(path, quoted, sizeof(quoted)), strerror(-rc));
-	state_dir_close(dir);
-	return rc;
-}
-
-void state_dir_close(struct state_dir *dir)
-{
-	if (dir->lock_fd >= 0)
-		close(dir->lock_fd);
-	if (dir->fd >= 0)
-		close(dir->fd);
-	*dir = (struct state_dir){.fd = -1, .lock_fd = -1};
+	return locked_dir_open(dir, "state_dir", path, 0755, "lock");
 }
 
 /* Start time of PID in clock ticks since boot (field 22 of its stat), or 0 when there is no such process. */
@@ -154,7 +93,7 @@ static int kill_and_wait(pid_t pid, unsigned long long started)
 	return rc;
 }
 
-int state_dir_kill_orphan(struct state_dir *dir)
+int state_dir_kill_orphan(struct locked_dir *dir)
 {
 	char text[64];
 	unsigned long long started;
@@ -173,7 +112,7 @@ int state_dir_kill_orphan(struct state_dir *dir)
 	return 0;
 }
 
-static int write_elector(struct state_dir *dir, pid_t pid)
+static int write_elector(struct locked_dir *dir, pid_t pid)
 {
 	char text[64];
 	int n = snprintf(text, sizeof(text), "%d %llu\n", (int)pid, start_time(pid));
@@ -190,7 +129,7 @@ static int write_elector(struct state_dir *dir, pid_t pid)
 	return rc;
 }
 
-void state_dir_record_elector(struct state_dir *dir, pid_t pid)
+void state_dir_record_elector(struct locked_dir *dir, pid_t pid)
 {
 	int rc = 0;
 

@@ -4,24 +4,16 @@
 
 #include <sys/types.h>
 
-struct state_dir {
-	int fd; /* the directory */
-	int lock_fd;
-};
+#include "supervisor/locked_dir.h"
 
-/*
- * Makes PATH if it is missing and locks it. Returns 0; -EBUSY when another agent holds it; or negative
- * errno. Every error has been logged.
- */
-int state_dir_open(struct state_dir *dir, const char *path);
+/* As locked_dir_open. */
+int state_dir_open(struct locked_dir *dir, const char *path);
 
 /* Kills the elector that an earlier supervisor has left behind, and waits for its end. Returns 0, or negative
  * errno, logged. */
-int state_dir_kill_orphan(struct state_dir *dir);
+int state_dir_kill_orphan(struct locked_dir *dir);
 
 /* Notes PID as our elector, or 0: none. A failure is logged. */
-void state_dir_record_elector(struct state_dir *dir, pid_t pid);
-
-void state_dir_close(struct state_dir *dir);
+void state_dir_record_elector(struct locked_dir *dir, pid_t pid);
 
 #endif

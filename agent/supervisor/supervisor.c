@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/clock.h"
 #include "supervisor/control_socket.h"
+#include "supervisor/stopping.h"
 #include "supervisor/surroundings.h"
 
 enum {
@@ -26,7 +27,6 @@ enum {
 	EXTEND_SECONDS = 30, /* asked for while stopping, again and again */
 };
 
-static const int64_t finish_limit_ns = INT64_C(5000000000);
 static const int64_t extend_every_ns = INT64_C(10000000000);
 
 /* ---- the elector ---- */
@@ -56,7 +56,7 @@ static void on_hello(struct supervisor *supervisor, int64_t now_ns)
 		unit_repeat(supervisor->units[i]);
 	supervisor->host.changed = true;
 	if (supervisor->child.quitting)
-		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);
+		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, STOPPING_LIMIT_NS);
 }
 
 void supervisor_forget_session(struct supervisor *supervisor)
@@ -82,6 +82,7 @@ static void on_session(struct supervisor *supervisor, const struct session_crede
 		supervisor->lease_start_ns = 0;
 	supervisor->session = *session;
 	supervisor->session.timeout_ns = timeout_ns;
+	watchdog_adapt(&supervisor->watchdog, supervisor->config, timeout_ns);
 }
 
 static void on_lease(struct supervisor *supervisor, const struct message *m, int64_t now_ns)
@@ -165,7 +166,7 @@ static void tell_status(struct supervisor *supervisor)
 	log_info(NULL, "ready", "elections=%zu", supervisor->unit_count);
 }
 
-static void feed_watchdog(struct supervisor *supervisor, int64_t now_ns)
+static void tell_watchdog(struct supervisor *supervisor, int64_t now_ns)
 {
 	struct service_manager *manager = &supervisor->manager;
 
@@ -177,68 +178,6 @@ static void feed_watchdog(struct supervisor *supervisor, int64_t now_ns)
 		service_manager_tell(manager, "EXTEND_TIMEOUT_USEC=%d000000", EXTEND_SECONDS);
 		supervisor->extend_at_ns = now_ns + extend_every_ns;
 	}
-}
-
-/* ---- stopping ---- */
-
-void supervisor_stop(struct supervisor *supervisor, int64_t now_ns)
-{
-	bool force = supervisor->stop_signals++ > 0;
-
-	log_info(NULL, force ? "stopping by force" : "stopping", " ");
-	if (!force) {
-		service_manager_tell(&supervisor->manager, "STOPPING=1");
-		if (supervisor->manager.fd >= 0)
-			supervisor->extend_at_ns = now_ns;
-		reload_cancel(supervisor);
-	}
-	for (size_t i = 0; i < supervisor->unit_count; i++)
-		unit_stop(supervisor->units[i], force, now_ns);
-}
-
-static bool any_panic(const struct supervisor *supervisor)
-{
-	for (size_t i = 0; i < supervisor->unit_count; i++) {
-		if (supervisor->units[i]->role.state == ROLE_PANIC)
-			return true;
-	}
-	return false;
-}
-
-static bool all_stopped(const struct supervisor *supervisor)
-{
-	for (size_t i = 0; i < supervisor->unit_count; i++) {
-		if (!role_stopped(&supervisor->units[i]->role))
-			return false;
-	}
-	return supervisor->reload.phase == RELOAD_IDLE;
-}
-
-static bool notifying(const struct supervisor *supervisor)
-{
-	for (size_t i = 0; i < supervisor->unit_count; i++) {
-		if (notifier_busy(&supervisor->units[i]->notifier))
-			return true;
-	}
-	return false;
-}
-
-/* Every role has stopped: the elector ends the session, and the last notify hooks get a little time. */
-static void advance_stop(struct supervisor *supervisor, int64_t now_ns)
-{
-	if (!supervisor->finishing) {
-		if (!all_stopped(supervisor))
-			return;
-		supervisor->finishing = true;
-		supervisor->finish_by_ns = now_ns + finish_limit_ns;
-		/* In panic a successor would be a second leader: the session must not end before its time. */
-		supervisor->reload.keep_session = any_panic(supervisor);
-		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, finish_limit_ns);
-	}
-	if (supervisor->child.pid == 0)
-		supervisor->child.start_at_ns = CLOCK_NEVER;
-	if ((supervisor->child.pid == 0 && !notifying(supervisor)) || now_ns >= supervisor->finish_by_ns)
-		supervisor->finished = true;
 }
 
 /* ---- the turn ---- */
@@ -288,10 +227,20 @@ static void take_signals(struct supervisor *supervisor)
 				reload_request(supervisor, now_ns);
 			break;
 		default:
-			supervisor_stop(supervisor, now_ns);
+			stopping_request(supervisor, now_ns);
 			break;
 		}
 	}
+}
+
+/* The earliest lease deadline of a service in office. */
+static int64_t office_deadline(const struct supervisor *supervisor)
+{
+	int64_t first_ns = CLOCK_NEVER;
+
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		first_ns = clock_earlier(first_ns, unit_office_deadline(supervisor->units[i]));
+	return first_ns;
 }
 
 static int64_t next_deadline(const struct supervisor *supervisor)
@@ -305,6 +254,7 @@ static int64_t next_deadline(const struct supervisor *supervisor)
 		first = clock_earlier(first, supervisor->watchdog_at_ns);
 	if (supervisor->finishing)
 		first = clock_earlier(first, supervisor->finish_by_ns);
+	first = clock_earlier(first, supervisor->watchdog.feed_at_ns);
 	return clock_earlier(first, supervisor->extend_at_ns);
 }
 
@@ -366,13 +316,15 @@ static void turn(struct supervisor *supervisor)
 	now_ns = clock_now_ns();
 	reload_advance(supervisor, now_ns);
 	look_after_elector(supervisor, now_ns);
-	if (supervisor->stop_signals > 0)
-		advance_stop(supervisor, now_ns);
+	if (supervisor->host.exit_on_panic)
+		stopping_on_panic(supervisor, now_ns);
+	stopping_advance(supervisor, now_ns);
 	if (supervisor->host.changed) {
 		supervisor->host.changed = false;
 		tell_status(supervisor);
 	}
-	feed_watchdog(supervisor, now_ns);
+	tell_watchdog(supervisor, now_ns);
+	watchdog_feed(&supervisor->watchdog, office_deadline(supervisor), now_ns);
 }
 
 /* ---- beginning and end ---- */
@@ -402,6 +354,8 @@ static int set_up_process(sigset_t *signals)
 	sigaddset(signals, SIGHUP);
 	if (sigprocmask(SIG_SETMASK, signals, NULL) < 0)
 		return -errno;
+	/* By this name the processes of an election are found: one that we were started with is another agent's. */
+	unsetenv("TENURE_ELECTION");
 	/* What a hook leaves behind is reaped by us, also where we are not process 1. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return -errno;
@@ -423,6 +377,19 @@ static int make_units(struct supervisor *supervisor)
 		supervisor->unit_count = i + 1;
 	}
 	return 0;
+}
+
+static int read_floors(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->data_dir;
+	int rc;
+
+	if (path[0] == '\0')
+		return 0;
+	rc = locked_dir_open(&supervisor->data_dir, "data_dir", path, 0700, "floor-lock");
+	for (size_t i = 0; rc == 0 && i < supervisor->unit_count; i++)
+		unit_read_floor(supervisor->units[i]);
+	return rc;
 }
 
 /* Returns 0, or negative errno when the agent cannot run, which has been logged. */
@@ -447,16 +414,20 @@ static int begin(struct supervisor *supervisor)
 	rc = state_dir_open(&supervisor->state_dir, config->state_dir);
 	if (rc == 0)
 		rc = state_dir_kill_orphan(&supervisor->state_dir);
+	if (rc == 0)
+		rc = read_floors(supervisor);
 	if (rc == 0 && config->control.socket[0] != '\0') {
 		supervisor->control_fd = control_socket_open(
 			config->control.socket, config->control.has_group, config->control.group);
 		rc = supervisor->control_fd < 0 ? supervisor->control_fd : 0;
 	}
-	return rc;
+	return rc == 0 ? watchdog_open(&supervisor->watchdog, config, clock_now_ns()) : rc;
 }
 
 static void end(struct supervisor *supervisor)
 {
+	/* One that may still be in office is left to it. */
+	watchdog_close(&supervisor->watchdog, office_deadline(supervisor) == CLOCK_NEVER);
 	if (supervisor->child.pid != 0)
 		kill(supervisor->child.pid, SIGKILL);
 	child_close(&supervisor->child);
@@ -464,7 +435,8 @@ static void end(struct supervisor *supervisor)
 		unit_free(supervisor->units[i]);
 	free(supervisor->units);
 	control_socket_close(supervisor->control_fd, supervisor->config->control.socket);
-	state_dir_close(&supervisor->state_dir);
+	locked_dir_close(&supervisor->data_dir);
+	locked_dir_close(&supervisor->state_dir);
 	service_manager_close(&supervisor->manager);
 	if (supervisor->signals.fd >= 0)
 		close(supervisor->signals.fd);
@@ -491,10 +463,12 @@ static void init(struct supervisor *supervisor, struct config *config)
 	supervisor->armed_ns = supervisor->extend_at_ns = CLOCK_NEVER;
 	supervisor->loop.epoll_fd = supervisor->signals.fd = supervisor->timer.fd = supervisor->control_fd =
 		-1;
-	supervisor->state_dir = (struct state_dir){.fd = -1, .lock_fd = -1};
+	supervisor->state_dir = supervisor->data_dir = LOCKED_DIR_CLOSED;
+	supervisor->watchdog = WATCHDOG_NONE;
 	supervisor->host = (struct unit_host){
 		.processes = {.loop = &supervisor->loop},
 		.member = config->member,
+		.data_dir = config->data_dir,
 		.send = send_to_elector,
 	};
 	child_init(&supervisor->child, &supervisor->loop, &supervisor->state_dir, on_message);
@@ -520,7 +494,7 @@ int supervisor_run(struct config *config)
 	supervisor.watchdog_at_ns = clock_now_ns();
 	while (!supervisor.finished)
 		turn(&supervisor);
-	status = any_panic(&supervisor) ? EXIT_NO : EXIT_YES;
+	status = stopping_in_panic(&supervisor) ? EXIT_NO : EXIT_YES;
 	log_info(NULL, "stopped", "exit=%d", status);
 out:
 	end(&supervisor);

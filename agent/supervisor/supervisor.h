@@ -14,13 +14,14 @@
 #include "supervisor/service_manager.h"
 #include "supervisor/state_dir.h"
 #include "supervisor/unit.h"
+#include "supervisor/watchdog.h"
 
 struct supervisor {
 	struct loop loop;
 	struct watch signals, timer;
 	int64_t armed_ns; /* what the timer is set to; CLOCK_NEVER: nothing */
 	struct unit_host host;
-	struct state_dir state_dir;
+	struct locked_dir state_dir, data_dir;
 	int control_fd; /* -1: no control socket */
 	struct config *config;
 	struct unit **units; /* as in the configuration */
@@ -32,10 +33,12 @@ struct supervisor {
 	uint64_t agent;	  /* first half of every guid */
 	int64_t started_ms;
 	struct service_manager manager;
+	struct watchdog watchdog; /* the device */
 	struct reload reload;
-	int64_t watchdog_at_ns, extend_at_ns;
+	int64_t watchdog_at_ns, extend_at_ns; /* when the service manager hears of us again */
 	bool ready;	       /* READY=1 was said */
 	unsigned stop_signals; /* one: at leisure; more: by the schedule */
+	bool exiting;	       /* on_panic = exit: the others leave office, and nothing is waited for in panic */
 	bool unreaped;	       /* children may wait to be reaped */
 	bool finishing;	       /* every role has stopped; the elector is leaving */
 	int64_t finish_by_ns;
@@ -44,9 +47,6 @@ struct supervisor {
 
 /* Runs until a signal ends it. Takes CONFIG over. Returns the exit status. */
 int supervisor_run(struct config *config);
-
-/* Asks every role to stop; again: by force. */
-void supervisor_stop(struct supervisor *supervisor, int64_t now_ns);
 
 /* The session has been ended: nothing is left to take up or to lean on. */
 void supervisor_forget_session(struct supervisor *supervisor);

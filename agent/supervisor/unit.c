@@ -10,7 +10,9 @@
 
 #include "common/log.h"
 #include "supervisor/clock.h"
+#include "supervisor/descendants.h"
 #include "supervisor/environment.h"
+#include "supervisor/panic.h"
 
 enum {
 	NOT_NOW_STATUS = 75, /* of the gain hook */
@@ -32,18 +34,22 @@ static const struct config_hook *hook_config(const struct config_election *confi
 		return &config->fence;
 	case ROLE_HOOK_FOLLOW:
 		return &config->follow;
+	case ROLE_HOOK_FENCE_PEER:
+		return &config->fence_peer;
 	default:
 		return NULL;
 	}
 }
 
-static struct role_config role_settings(const struct config_election *config)
+static struct role_config role_settings(const struct config_election *config, bool floor)
 {
 	struct role_config settings = {
 		.candidate = config->candidate,
 		.gain_ns = config->gain.timeout_ns,
 		.handoff_ns = config->handoff_timeout_ns,
 		.follow_ns = config->follow.timeout_ns,
+		.fence_peer_ns = config->fence_peer.timeout_ns,
+		.floor = floor,
 		.backoff_ns = config->backoff_ns,
 		.backoff_max_ns = config->backoff_max_ns,
 		.budget = config->budget,
@@ -68,7 +74,9 @@ static char **environment_for(const struct unit *unit, const char *name, const s
 		.address = config->address ? config->address : "",
 		.state = role_state_name(action->state),
 		.old_state = role_state_name(action->old_state),
-		.token = action->token,
+		/* Before our term it is the one that we are going to lead by. */
+		.token = action->type == ROLE_DO_RUN && action->hook == ROLE_HOOK_FENCE_PEER ? unit->czxid
+											     : action->token,
 		.reason = action->reason,
 		.planned = action->planned,
 		.leader = led ? unit->leader.member : "",
@@ -107,6 +115,24 @@ static void send_state(struct unit *unit)
 	m.u.state.transitions = unit->role.transitions;
 	m.u.state.healthy = true;
 	m.u.state.last_hook = unit->last_hook;
+	unit->host->send(unit->host, &m);
+}
+
+static void send_floor(struct unit *unit)
+{
+	struct message m = {.type = MESSAGE_FLOOR, .election = unit->index};
+
+	m.u.floor.seen = unit->floor.seen;
+	m.u.floor.durable = unit->floor.durable;
+	m.u.floor.broken = unit->floor.broken || unit->floor.failing;
+	unit->host->send(unit->host, &m);
+}
+
+static void send_peer_fenced(struct unit *unit, const struct role_action *action)
+{
+	struct message m = {.type = MESSAGE_PEER_FENCED, .election = unit->index, .token = action->token};
+
+	m.u.fenced.ok = action->ok;
 	unit->host->send(unit->host, &m);
 }
 
@@ -160,15 +186,26 @@ static void run_hook(struct unit *unit, const struct role_action *action, int64_
 	unit->unstarted = action->run;
 }
 
-static void signal_hook(struct unit *unit, int signal_number)
+static void signal_hook(struct unit *unit, enum role_hook hook, int signal_number)
 {
-	enum role_hook hook = unit->role.hook;
-
 	if (hook == ROLE_HOOK_NONE)
 		return;
 	log_warning(unit->config->name, "signal to hook", "hook=%s signal=%s", role_hook_name(hook),
 		    signal_number == SIGKILL ? "KILL" : "TERM");
 	process_signal(&unit->hooks[hook].process, signal_number);
+}
+
+/* A hook of a standby takes its own group along and no more: the service goes on as a standby's. */
+static void kill_all(struct unit *unit, enum role_hook hook)
+{
+	unsigned killed;
+
+	signal_hook(unit, hook, SIGKILL);
+	if (hook == ROLE_HOOK_FOLLOW || hook == ROLE_HOOK_FENCE_PEER)
+		return;
+	killed = descendants_kill(unit->config->name);
+	if (killed > 0)
+		log_warning(unit->config->name, "killed everything of the election", "processes=%u", killed);
 }
 
 static void leave(struct unit *unit, enum message_type type, int64_t token)
@@ -187,10 +224,10 @@ static void perform(struct unit *unit, const struct role_action *action, int64_t
 		run_hook(unit, action, now_ns);
 		break;
 	case ROLE_DO_TERM:
-		signal_hook(unit, SIGTERM);
+		signal_hook(unit, action->hook, SIGTERM);
 		break;
 	case ROLE_DO_KILL:
-		signal_hook(unit, SIGKILL);
+		kill_all(unit, action->hook);
 		break;
 	case ROLE_DO_STAND:
 		send(unit, MESSAGE_STAND, 0);
@@ -206,6 +243,13 @@ static void perform(struct unit *unit, const struct role_action *action, int64_t
 		break;
 	case ROLE_DO_CHANGED:
 		changed(unit, action, now_ns);
+		break;
+	case ROLE_DO_PEER_FENCED:
+		send_peer_fenced(unit, action);
+		break;
+	case ROLE_DO_ON_PANIC:
+		if (panic_act(unit->config))
+			unit->host->exit_on_panic = true;
 		break;
 	}
 }
@@ -223,6 +267,8 @@ static void step(struct unit *unit, const struct role_event *e)
  * its own. */
 static void event(struct unit *unit, const struct role_event *e)
 {
+	int64_t token = unit->role.token;
+
 	step(unit, e);
 	for (int i = 0; i < UNSTARTED_STEPS && unit->unstarted != 0; i++) {
 		struct role_event failed = {.type = ROLE_EV_HOOK_DONE, .now_ns = e->now_ns};
@@ -232,6 +278,8 @@ static void event(struct unit *unit, const struct role_event *e)
 		step(unit, &failed);
 	}
 	notifier_advance(&unit->notifier, e->now_ns);
+	if (token != 0 && token != unit->role.token)
+		floor_saw(&unit->floor, token, e->now_ns); /* our own term is over */
 }
 
 static void note_hook(struct unit *unit, const char *name, const struct process_result *result)
@@ -267,15 +315,55 @@ static void on_hook_done(struct process *process, const struct process_result *r
 	send_state(unit);
 }
 
+/* ---- the token floor ---- */
+
+static void tell_floor(struct unit *unit, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_FLOOR, .now_ns = now_ns};
+
+	e.u.floor.seen = unit->floor.seen;
+	e.u.floor.durable = unit->floor.durable;
+	event(unit, &e);
+}
+
+static void on_floor_changed(struct floor *floor)
+{
+	struct unit *unit = watch_owner(floor, struct unit, floor);
+
+	tell_floor(unit, clock_now_ns());
+	send_floor(unit);
+}
+
+/* Somebody leads, or has led. Our present candidate's own token is not what it has to be above. */
+static void saw(struct unit *unit, int64_t token, int64_t now_ns)
+{
+	if (token != unit->czxid && token != unit->role.token)
+		floor_saw(&unit->floor, token, now_ns);
+}
+
+void unit_read_floor(struct unit *unit)
+{
+	floor_read(&unit->floor);
+}
+
+void unit_adopt_floor(struct unit *unit, const struct unit *former)
+{
+	floor_adopt(&unit->floor, &former->floor);
+}
+
 /* ---- life ---- */
 
 struct unit *unit_new(struct unit_host *host, uint32_t index, const struct config_election *config)
 {
 	struct unit *unit = calloc(1, sizeof(*unit));
-	struct role_config settings = role_settings(config);
+	struct role_config settings = role_settings(config, host->data_dir[0] != '\0');
 
 	if (!unit)
 		return NULL;
+	if (floor_init(&unit->floor, &host->processes, host->data_dir, config->name, on_floor_changed) < 0) {
+		free(unit);
+		return NULL;
+	}
 	unit->host = host;
 	unit->since_ms = clock_wall_ms();
 	role_init(&unit->role, &settings);
@@ -296,6 +384,7 @@ void unit_free(struct unit *unit)
 	for (enum role_hook hook = ROLE_HOOK_GAIN; hook < ROLE_HOOK_COUNT; hook++)
 		process_close(&unit->hooks[hook].process);
 	notifier_close(&unit->notifier);
+	floor_close(&unit->floor);
 	free(unit);
 }
 
@@ -305,6 +394,7 @@ void unit_begin(struct unit *unit, bool skip_lose, int64_t now_ns)
 
 	e.u.skip_lose = skip_lose;
 	event(unit, &e);
+	tell_floor(unit, now_ns);
 }
 
 void unit_stop(struct unit *unit, bool force, int64_t now_ns)
@@ -319,7 +409,7 @@ void unit_adopt_config(struct unit *unit, uint32_t index, const struct config_el
 {
 	unit->index = index;
 	unit->config = config;
-	unit->role.config = role_settings(config);
+	unit->role.config = role_settings(config, unit->floor.path != NULL);
 	notifier_configure(&unit->notifier, &config->notify, &config->user);
 }
 
@@ -377,6 +467,28 @@ static void on_leader(struct unit *unit, const struct message *m, int64_t now_ns
 	e.u.leader.gone = m->u.leader.gone;
 	e.u.leader.self = m->u.leader.self;
 	event(unit, &e);
+	saw(unit, m->u.leader.incumbent.token, now_ns);
+}
+
+static void on_candidate(struct unit *unit, const struct message *m, int64_t now_ns)
+{
+	memcpy(unit->candidate, m->u.restore.name, sizeof(unit->candidate));
+	unit->czxid = m->u.restore.czxid;
+	if (unit->czxid != 0)
+		floor_want(&unit->floor, unit->czxid, now_ns);
+}
+
+static void on_fence_peer(struct unit *unit, const struct message *m, int64_t now_ns)
+{
+	struct role_event e = {.type = ROLE_EV_FENCE_PEER, .now_ns = now_ns};
+
+	e.u.fence_peer.token = m->u.peer.incumbent.token;
+	e.u.fence_peer.wanted = m->u.peer.wanted;
+	if (m->u.peer.wanted && !role_in_office(&unit->role)) {
+		unit->previous = m->u.peer.incumbent;
+		unit->has_previous = true;
+	}
+	event(unit, &e);
 }
 
 static void on_end(struct unit *unit, enum role_event_type type, const struct message *m, int64_t now_ns)
@@ -391,11 +503,11 @@ static void on_end(struct unit *unit, enum role_event_type type, const struct me
 void unit_message(struct unit *unit, const struct message *m, int64_t timeout_ns, int64_t now_ns)
 {
 	struct role_event left = {.type = ROLE_EV_LEFT, .now_ns = now_ns};
+	struct role_event recover = {.type = ROLE_EV_RECOVER, .now_ns = now_ns};
 
 	switch (m->type) {
 	case MESSAGE_CANDIDATE:
-		memcpy(unit->candidate, m->u.restore.name, sizeof(unit->candidate));
-		unit->czxid = m->u.restore.czxid;
+		on_candidate(unit, m, now_ns);
 		break;
 	case MESSAGE_LEAD:
 		if (m->token > 0)
@@ -414,6 +526,16 @@ void unit_message(struct unit *unit, const struct message *m, int64_t timeout_ns
 		break;
 	case MESSAGE_LEADER:
 		on_leader(unit, m, now_ns);
+		break;
+	case MESSAGE_FENCE_PEER:
+		on_fence_peer(unit, m, now_ns);
+		break;
+	case MESSAGE_RECOVER:
+		event(unit, &recover);
+		send_state(unit);
+		break;
+	case MESSAGE_FORGET_FLOOR:
+		floor_forget(&unit->floor, now_ns);
 		break;
 	default:
 		break;
@@ -434,6 +556,7 @@ void unit_restore(struct unit *unit)
 
 void unit_repeat(struct unit *unit)
 {
+	send_floor(unit);
 	/* In the order in which they were said: leaving ends the standing before it. */
 	if (unit->giving_up != 0)
 		send(unit, MESSAGE_GIVE_UP, unit->giving_up);
@@ -455,9 +578,22 @@ void unit_timer(struct unit *unit, int64_t now_ns)
 	for (int i = 0; i < TIMER_STEPS && role_deadline(&unit->role) <= now_ns; i++)
 		event(unit, &e);
 	notifier_timer(&unit->notifier, now_ns);
+	floor_timer(&unit->floor, now_ns);
 }
 
 int64_t unit_deadline(const struct unit *unit)
 {
-	return clock_earlier(role_deadline(&unit->role), notifier_deadline(&unit->notifier));
+	int64_t first_ns = clock_earlier(role_deadline(&unit->role), notifier_deadline(&unit->notifier));
+
+	return clock_earlier(first_ns, floor_deadline(&unit->floor));
+}
+
+int64_t unit_office_deadline(const struct unit *unit)
+{
+	int64_t deadline_ns = role_lease_deadline(&unit->role);
+
+	if (!role_in_office(&unit->role))
+		return CLOCK_NEVER;
+	/* At the start of the agent fence has its time without any lease. */
+	return deadline_ns != 0 || unit->role.state == ROLE_PANIC ? deadline_ns : CLOCK_NEVER;
 }

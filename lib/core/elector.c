@@ -74,6 +74,8 @@ static void check_invariants(const struct elector *e)
 	assert(e->term == 0 || !e->withdraw);
 	assert(e->up || e->pending[ELECTOR_OP_WRITE] == 0);
 	assert(!e->term_lost || e->term != 0);
+	assert(!e->fencing_wanted || e->fencing);
+	assert((!e->fencing && !e->fenced) || e->unclean_token >= 0);
 }
 
 void elector_init(struct elector *e, const struct elector_config *config)
@@ -82,6 +84,7 @@ void elector_init(struct elector *e, const struct elector_config *config)
 	e->config = *config;
 	e->previous.clean = TENURE_CLEAN_UNKNOWN;
 	e->taking_reason = TENURE_REASON_ELECTION;
+	e->unclean_token = -1;
 }
 
 void elector_restore(struct elector *e, const char *name, int64_t czxid, bool told)
@@ -108,6 +111,9 @@ void elector_step(struct elector *e, const struct elector_event *event, struct e
 	/* Before a new candidate is made: LEFT speaks of the former one. */
 	tell_left(&s);
 	elector_advance(&s);
+	elector_review_fencing(&s);
+	if (!first_in_queue(e) || e->term != 0 || e->withdraw)
+		e->blocker = ELECTOR_CLEAR;
 	tell_outlook(&s);
 	e->now_ns = event->now_ns;
 	e->state = state_of(e);
@@ -132,6 +138,9 @@ int64_t elector_deadline(const struct elector *e)
 		first_ns = sooner(e, first_ns, e->join_at_ns);
 	if (first_in_queue(e) && e->term == 0) {
 		first_ns = sooner(e, first_ns, limit_at(e));
+		first_ns = sooner(e, first_ns, e->fence_at_ns);
+		if (e->unclean_token >= 0)
+			first_ns = sooner(e, first_ns, e->unclean_since_ns + e->config.takeover_delay_ns);
 		if (e->surveyed)
 			first_ns = sooner(e, first_ns, e->survey_at_ns);
 	}

@@ -28,6 +28,9 @@ struct elector_config {
 	char member[TENURE_MEMBER_SIZE];
 	uint64_t agent;  /* first half of every guid of this agent */
 	bool follows;    /* wants the record watched while it waits (it has a follow hook) */
+	bool fence_peer; /* an unclean incumbent has to be fenced first */
+	bool floor;      /* only tokens that ELECTOR_EV_FLOOR lets pass may lead */
+	int64_t takeover_delay_ns; /* what an unclean incumbent is given to come back or to die by itself */
 	struct tenure_budget budget;
 	int64_t take_office_limit_ns; /* 0: T */
 	int64_t backoff_ns, backoff_max_ns;
@@ -74,6 +77,8 @@ enum elector_event_type {
 	ELECTOR_EV_STAND,   /* the supervisor wants us in the queue, or out of it */
 	ELECTOR_EV_ACTIVE,  /* the gain hook of `token` has succeeded */
 	ELECTOR_EV_GIVE_UP, /* the service of `token` is out of office: leave */
+	ELECTOR_EV_PEER_FENCED, /* the answer to FENCE_PEER: the hook has ended */
+	ELECTOR_EV_FLOOR,   /* which tokens may lead, as the member's disk has it */
 	ELECTOR_EV_DONE,    /* a request came back */
 	ELECTOR_EV_CHANGED, /* a watch fired: op WATCH, CHECK or READ says which */
 	ELECTOR_EV_TIMER,
@@ -111,6 +116,14 @@ struct elector_event {
 		int64_t deadline_ns; /* LEASE */
 		bool stand;
 		int64_t token;             /* ACTIVE, GIVE_UP */
+		struct {
+			int64_t token; /* of the incumbent */
+			bool ok;
+		} fenced;
+		struct {
+			int64_t seen;    /* a token has to be above */
+			int64_t durable; /* and not above this one: on disk */
+		} floor;
 		struct elector_done done;
 		enum elector_op changed;
 	} u;
@@ -123,6 +136,7 @@ enum elector_command_type {
 	ELECTOR_DO_LEFT,      /* to the supervisor: we hold no candidate any more (after STAND off or GIVE_UP) */
 	ELECTOR_DO_CANDIDATE, /* to the supervisor: our candidate changed: e->own */
 	ELECTOR_DO_OUTLOOK,   /* to the supervisor and status: e->outlook changed */
+	ELECTOR_DO_FENCE_PEER, /* to the supervisor: fence the incumbent of `token` (`wanted`), or leave it (not `wanted`) */
 	ELECTOR_DO_NOTE,      /* log `note` */
 };
 
@@ -140,7 +154,8 @@ enum elector_command_type {
 	X(USURPED, "the election record names a newer leader while we are in office")                     \
 	X(NOBODY_ELIGIBLE, "first in the queue but not eligible, and nobody eligible queues behind")      \
 	X(STEP_BACK, "first in the queue but stepping back for a better candidate")                       \
-	X(TOKEN_REGRESSED, "our token is not above the last leader's: not taking office")
+	X(TOKEN_REGRESSED, "our token is not above the highest seen: not taking office")                 \
+	X(FENCE_FAILED, "the last incumbent could not be fenced: not taking office")
 
 enum elector_note {
 #define X(code, text) ELECTOR_NOTE_##code,
@@ -159,8 +174,9 @@ struct elector_command {
 	bool watch;                       /* READ */
 	int32_t version;                  /* WRITE */
 	enum tenure_edit_kind edit;       /* WRITE; the shell adds member, address and wall clock */
-	/* WRITE, LEAD, LOST */
+	/* WRITE, LEAD, LOST, FENCE_PEER (0: of a record that cannot be read) */
 	int64_t token;
+	bool wanted; /* FENCE_PEER */
 	enum tenure_reason reason;
 	/* NOTE */
 	enum elector_note note;
@@ -184,6 +200,9 @@ enum elector_blocker {
 	ELECTOR_BLOCKED_NOT_ELIGIBLE,
 	ELECTOR_BLOCKED_NAMED_OTHER,
 	ELECTOR_BLOCKED_TOKEN,
+	ELECTOR_BLOCKED_FLOOR, /* our token is not on disk yet */
+	ELECTOR_BLOCKED_DELAY, /* takeover_delay */
+	ELECTOR_BLOCKED_FENCE, /* the last incumbent is not fenced yet */
 	ELECTOR_BLOCKED_LEASE,
 };
 
@@ -225,6 +244,7 @@ struct elector {
 	bool parents_made;
 	struct elector_candidate own;
 	bool own_checked;             /* ours by guid, czxid and session, and watched, since the last connect */
+	bool check_stale;             /* the CHECK in flight asks for a candidate that is not `own` any more */
 	char trial[TENURE_GUID_SIZE]; /* guid of a create whose outcome is open; "": none */
 	char former[TENURE_CANDIDATE_SIZE]; /* another candidate of our session, to be removed; "": none */
 	char asked[TENURE_CANDIDATE_SIZE];  /* the leftover whose owner is being asked for */
@@ -262,8 +282,23 @@ struct elector {
 	bool owes_left;     /* LEFT is to be said once we hold nothing */
 	int64_t owed_clean; /* a term that ended well without the record saying so; 0: none */
 
+	/* What the disk lets pass: floor_seen < token <= floor_durable. */
+	int64_t floor_seen, floor_durable;
+
+	/* First in the queue behind an incumbent that has not left cleanly. */
+	int64_t unclean_token;   /* whose: -1: nobody's; 0: of a record that cannot be read */
+	int64_t unclean_before;  /* our candidate that first met it */
+	int64_t unclean_since_ns;
+	bool fencing;            /* FENCE_PEER was said and not answered: unclean_token stays */
+	bool fencing_wanted;     /* and not taken back */
+	int64_t fence_said_ns;   /* since when */
+	bool fenced;             /* unclean_token's is */
+	int64_t fence_at_ns;     /* after a failure: not before */
+	unsigned fence_failures; /* in a row */
+
 	/* First in the queue, but not in office. */
-	enum elector_blocker blocker;
+	enum elector_blocker blocker; /* CLEAR in any other place */
+	enum elector_blocker blocker_noted;
 	int64_t first_since_ns; /* 0: not first, or held back by a pause */
 	bool stepped;           /* back, for the vacancy left by stepped_for */
 	int64_t stepped_for;

@@ -1,15 +1,22 @@
 /* The elector core: what each event makes known. See elector.h and elector.c. */
 #include "core/elector_internal.h"
 
-static void own_forgotten(struct elector *e)
+/* Another candidate, or none, is to take the place of our present one. */
+static void leave_own(struct elector *e)
 {
-	memset(&e->own, 0, sizeof e->own);
-	memset(&e->view, 0, sizeof e->view);
-	e->behind[0] = '\0';
 	e->own_checked = false;
-	e->withdraw = false;
+	e->check_stale = in_flight(e, ELECTOR_OP_CHECK);
+	e->behind[0] = '\0';
 	e->tried = false;
 	e->committed = false;
+}
+
+static void own_forgotten(struct elector *e)
+{
+	leave_own(e);
+	memset(&e->own, 0, sizeof e->own);
+	memset(&e->view, 0, sizeof e->view);
+	e->withdraw = false;
 	e->listed = false;
 	e->watched[0] = '\0';
 	e->watched_before[0] = '\0';
@@ -79,6 +86,7 @@ static void on_down(struct elector *e)
 	e->up = false;
 	memset(e->pending, 0, sizeof e->pending);
 	e->own_checked = false;
+	e->check_stale = false;
 	e->listed = false;
 	e->watched[0] = '\0';
 	e->watched_before[0] = '\0';
@@ -182,10 +190,7 @@ static void replace_own(struct elector *e, const char *name, int64_t czxid)
 	copy_name(e->own.name, name, sizeof e->own.name);
 	copy_name(e->own.guid, e->trial, sizeof e->own.guid);
 	e->own.czxid = czxid;
-	e->own_checked = false;
-	e->behind[0] = '\0';
-	e->tried = false;
-	e->committed = false;
+	leave_own(e);
 }
 
 /* The create whose reply was lost: it is there, and ours, or it was never made. */
@@ -234,6 +239,8 @@ static void created(struct step *s, const struct elector_done *done)
 	replace_own(e, done->name, done->czxid);
 	e->trial[0] = '\0';
 	e->listed = false;
+	/* What was not watched may be of a path that was deleted since: its versions begin again. */
+	e->record_read = e->record_read && e->record_watched;
 	e->failures = 0;
 	say(s, ELECTOR_DO_CANDIDATE);
 }
@@ -260,7 +267,9 @@ static void written(struct step *s, const struct elector_done *done)
 
 	switch (e->writing) {
 	case TENURE_EDIT_TAKE:
-		break; /* record_known() sees our token */
+	case TENURE_EDIT_FENCED:
+	case TENURE_EDIT_FORGET:
+		break; /* record_known() sees what it changed */
 	case TENURE_EDIT_ACTIVE:
 		e->activate = false;
 		break;
@@ -427,6 +436,10 @@ static void on_done(struct step *s)
 	if (done->generation == 0 || e->pending[done->op] != done->generation)
 		return; /* asked for by an earlier state of affairs */
 	e->pending[done->op] = 0;
+	if (done->op == ELECTOR_OP_CHECK && e->check_stale) {
+		e->check_stale = false;
+		return;
+	}
 	if (done->op == ELECTOR_OP_WATCH && done->result != ELECTOR_OK)
 		(e->asks_before ? e->watched_before : e->watched)[0] = '\0';
 	switch (done->result) {
@@ -530,6 +543,13 @@ void elector_learn(struct step *s)
 		break;
 	case ELECTOR_EV_GIVE_UP:
 		on_give_up(s, event->u.token);
+		break;
+	case ELECTOR_EV_PEER_FENCED:
+		elector_peer_fenced(s, event->u.fenced.token, event->u.fenced.ok);
+		break;
+	case ELECTOR_EV_FLOOR:
+		e->floor_seen = event->u.floor.seen;
+		e->floor_durable = event->u.floor.durable;
 		break;
 	case ELECTOR_EV_DONE:
 		on_done(s);

@@ -24,6 +24,26 @@ void elector_advance(struct step *s);
 /* Our candidate is to go. */
 void elector_withdraw(struct elector *e);
 
+void elector_write_record(struct step *s, enum tenure_edit_kind edit, int64_t token, enum tenure_reason reason);
+
+/* elector_blocker.c: in first place, with the record read. The objection is what record, order and disk say. */
+enum elector_blocker elector_objection(const struct elector *e);
+enum elector_blocker elector_blocker_of(struct step *s);
+
+/*
+ * elector_unclean.c: the last incumbent, seen from first place when nothing else objects. CLEAR, DELAY or FENCE;
+ * at FENCE elector_fence() does what is due.
+ */
+enum elector_blocker elector_face_incumbent(struct step *s);
+void elector_fence(struct step *s);
+
+/* Promise S4: whether the incumbent of the record as read allows a successor. */
+bool elector_may_follow(const struct elector *e);
+
+/* Takes the wish to fence back as soon as it is pointless. */
+void elector_review_fencing(struct step *s);
+void elector_peer_fenced(struct step *s, int64_t token, bool ok);
+
 static inline void copy_name(char *to, const char *from, size_t size)
 {
 	size_t length = strnlen(from, size - 1);
@@ -116,12 +136,14 @@ static inline bool first_in_queue(const struct elector *e)
 	return holds_candidate(e) && e->listed && e->view.position == 1;
 }
 
-/* When a candidate in first place makes way; INT64_MAX: it has no reason to. */
+/* When a candidate in first place makes way; INT64_MAX: it has no reason to, or the fence_peer hook is at work. */
 static inline int64_t limit_at(const struct elector *e)
 {
 	int64_t limit_ns = e->config.take_office_limit_ns != 0 ? e->config.take_office_limit_ns : e->timeout_ns;
 
-	return e->first_since_ns == 0 || e->term != 0 ? INT64_MAX : e->first_since_ns + limit_ns;
+	if (e->first_since_ns == 0 || e->term != 0 || e->fencing)
+		return INT64_MAX;
+	return e->first_since_ns + limit_ns;
 }
 
 #endif

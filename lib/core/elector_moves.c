@@ -1,22 +1,7 @@
 /* The elector core: what the facts call for. See elector.h and elector.c. */
 #include "core/elector_internal.h"
 
-static const char *const blocker_names[] = {
-	[ELECTOR_CLEAR] = "none",
-	[ELECTOR_BLOCKED_PAUSED] = "the election is paused",
-	[ELECTOR_BLOCKED_HELD] = "the incumbent rides out a pause",
-	[ELECTOR_BLOCKED_NOT_ELIGIBLE] = "not on the eligible list",
-	[ELECTOR_BLOCKED_NAMED_OTHER] = "another member is the named successor",
-	[ELECTOR_BLOCKED_TOKEN] = "our token is not above the last leader's",
-	[ELECTOR_BLOCKED_LEASE] = "the lease is not proven far enough",
-};
-
-const char *elector_blocker_name(enum elector_blocker blocker)
-{
-	return blocker_names[blocker];
-}
-
-static void write_record(struct step *s, enum tenure_edit_kind edit, int64_t token, enum tenure_reason reason)
+void elector_write_record(struct step *s, enum tenure_edit_kind edit, int64_t token, enum tenure_reason reason)
 {
 	struct elector_command *c = request(s, ELECTOR_OP_WRITE);
 
@@ -63,7 +48,7 @@ static void settle_owed_clean(struct step *s)
 	else if (e->outlook.incumbent.token != e->owed_clean || e->outlook.incumbent.clean != TENURE_CLEAN_NO)
 		e->owed_clean = 0;
 	else
-		write_record(s, TENURE_EDIT_CLEAN, e->owed_clean, TENURE_REASON_NONE);
+		elector_write_record(s, TENURE_EDIT_CLEAN, e->owed_clean, TENURE_REASON_NONE);
 }
 
 static void leave_queue(struct step *s)
@@ -74,24 +59,6 @@ static void leave_queue(struct step *s)
 	/* While a create is open it is not sure yet which of the two is ours to delete. */
 	if (clean_sent && e->trial[0] == '\0')
 		request_on(s, ELECTOR_OP_DELETE, e->own.name);
-}
-
-static enum elector_blocker blocker_of(const struct elector *e, int64_t now_ns)
-{
-	if (e->outlook.paused)
-		return ELECTOR_BLOCKED_PAUSED;
-	if (e->held)
-		return ELECTOR_BLOCKED_HELD;
-	if (!e->outlook.eligible)
-		return ELECTOR_BLOCKED_NOT_ELIGIBLE;
-	/* A named successor who does not wait has made the naming void. */
-	if (e->successor[0] != '\0' && strcmp(e->successor, e->config.member) != 0 && !(e->surveyed && !e->better))
-		return ELECTOR_BLOCKED_NAMED_OTHER;
-	if (e->own.czxid <= e->outlook.incumbent.token)
-		return ELECTOR_BLOCKED_TOKEN;
-	if (e->lease_ns - now_ns < tenure_budget_need(&e->config.budget, e->timeout_ns))
-		return ELECTOR_BLOCKED_LEASE;
-	return ELECTOR_CLEAR;
 }
 
 static enum tenure_reason taking_reason(const struct elector *e)
@@ -123,10 +90,11 @@ static void take_office(struct step *s)
 {
 	struct elector *e = s->e;
 
+	assert(elector_may_follow(e));
 	e->previous = e->outlook.incumbent;
 	e->taking_reason = taking_reason(e);
 	e->tried = true;
-	write_record(s, TENURE_EDIT_TAKE, e->own.czxid, e->taking_reason);
+	elector_write_record(s, TENURE_EDIT_TAKE, e->own.czxid, e->taking_reason);
 }
 
 /* A new candidate at the end of the queue; the present one is then a leftover of ours and is removed. */
@@ -142,8 +110,9 @@ static void step_back(struct step *s)
 
 static bool may_step_back(const struct elector *e)
 {
-	return !(e->stepped && e->stepped_for == e->outlook.incumbent.token) && e->trial[0] == '\0' &&
-	       e->former[0] == '\0';
+	/* A record that names us is marked clean before our candidate goes: that is leaving, not stepping back. */
+	return !(e->stepped && e->stepped_for == e->outlook.incumbent.token) && !e->committed &&
+	       e->trial[0] == '\0' && e->former[0] == '\0' && !in_flight(e, ELECTOR_OP_OWNER);
 }
 
 static void make_way(struct step *s)
@@ -181,11 +150,26 @@ static void consider_others(struct step *s)
 		note(s, ELECTOR_NOTE_NOBODY_ELIGIBLE, NULL);
 }
 
+/* Blocked: what it is, and since when it counts. */
+static void be_blocked(struct step *s)
+{
+	struct elector *e = s->e;
+	bool held_back = e->blocker == ELECTOR_BLOCKED_PAUSED || e->blocker == ELECTOR_BLOCKED_HELD ||
+			 e->blocker == ELECTOR_BLOCKED_DELAY;
+
+	if (e->blocker != e->blocker_noted)
+		forget_note(e, ELECTOR_NOTE_BLOCKED);
+	e->blocker_noted = e->blocker;
+	note(s, ELECTOR_NOTE_BLOCKED, elector_blocker_name(e->blocker));
+	if (held_back)
+		e->first_since_ns = 0;
+	else if (e->first_since_ns == 0 && !e->fencing)
+		e->first_since_ns = s->now_ns;
+}
+
 static void be_first(struct step *s)
 {
 	struct elector *e = s->e;
-	enum elector_blocker before = e->blocker;
-	bool held_back;
 
 	if (!e->record_read || !e->record_watched)
 		read_record(s);
@@ -193,12 +177,7 @@ static void be_first(struct step *s)
 		return;
 	if (in_flight(e, ELECTOR_OP_WRITE) || e->trial[0] != '\0')
 		return;
-	e->blocker = blocker_of(e, s->now_ns);
-	if (e->committed) {
-		/* The record names us already; only the lease can still be short. */
-		e->blocker = e->lease_ns - s->now_ns < tenure_budget_need(&e->config.budget, e->timeout_ns) ?
-				     ELECTOR_BLOCKED_LEASE : ELECTOR_CLEAR;
-	}
+	e->blocker = elector_blocker_of(s);
 	if (e->blocker == ELECTOR_CLEAR) {
 		if (e->committed)
 			lead(s);
@@ -206,14 +185,11 @@ static void be_first(struct step *s)
 			take_office(s);
 		return;
 	}
-	if (e->blocker != before)
-		forget_note(e, ELECTOR_NOTE_BLOCKED);
-	note(s, ELECTOR_NOTE_BLOCKED, elector_blocker_name(e->blocker));
-	held_back = e->blocker == ELECTOR_BLOCKED_PAUSED || e->blocker == ELECTOR_BLOCKED_HELD;
-	if (held_back || e->first_since_ns == 0)
-		e->first_since_ns = held_back ? 0 : s->now_ns;
+	be_blocked(s);
 	if (s->now_ns >= limit_at(e))
 		make_way(s);
+	else if (e->blocker == ELECTOR_BLOCKED_FENCE)
+		elector_fence(s);
 	else
 		consider_others(s);
 }
@@ -306,7 +282,7 @@ static void be_in_office(struct step *s)
 		if (e->outlook.incumbent.phase == TENURE_PHASE_ACTIVE)
 			e->activate = false;
 		else
-			write_record(s, TENURE_EDIT_ACTIVE, e->term, TENURE_REASON_NONE);
+			elector_write_record(s, TENURE_EDIT_ACTIVE, e->term, TENURE_REASON_NONE);
 	}
 }
 

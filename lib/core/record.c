@@ -337,29 +337,46 @@ static json_t *text_value(const char *text)
 	return json_string(clean);
 }
 
-/* Takes over OBJECT. Returns 0 and text the caller frees, -ENOMEM or -EMSGSIZE. */
+/*
+ * Takes over OBJECT, which may be NULL for want of memory. Returns 0 and text the caller frees, -ENOMEM or
+ * -EMSGSIZE. (json_dumps() would lose some of it where its buffer cannot grow, and say nothing.)
+ */
 static int dump(json_t *object, char **out, size_t *out_size)
 {
-	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-	size_t size = text ? strlen(text) : 0;
+	size_t size = object ? json_dumpb(object, NULL, 0, JSON_COMPACT) : 0;
+	char *text = NULL;
+	int r = size > TENURE_RECORD_MAX ? -EMSGSIZE : -ENOMEM;
 
-	json_decref(object);
-	if (!text)
-		return -ENOMEM;
-	if (size > TENURE_RECORD_MAX) {
-		free(text);
-		return -EMSGSIZE;
+	if (size > 0 && size <= TENURE_RECORD_MAX)
+		text = malloc(size + 1);
+	if (text && json_dumpb(object, text, size, JSON_COMPACT) == size) {
+		text[size] = '\0';
+		*out = text;
+		*out_size = size;
+		text = NULL;
+		r = 0;
 	}
-	*out = text;
-	*out_size = size;
-	return 0;
+	free(text);
+	json_decref(object);
+	return r;
+}
+
+/* As json_copy(), which without memory loses members and says nothing. */
+static json_t *copy_of(json_t *value)
+{
+	json_t *copy = json_copy(value);
+
+	if (json_object_size(copy) == json_object_size(value) && json_array_size(copy) == json_array_size(value))
+		return copy; /* or NULL, where there is nothing to copy */
+	json_decref(copy);
+	return NULL;
 }
 
 /* The lists and objects of ROOT may be another document's, too: they are copied before they change. */
 static int add_history(json_t *root, const struct tenure_edit *edit, const char *token)
 {
 	json_t *former = json_object_get(root, "history");
-	json_t *list = json_is_array(former) ? json_copy(former) : json_array();
+	json_t *list = json_is_array(former) ? copy_of(former) : json_array();
 
 	if (json_object_set_new(root, "history", list) < 0 ||
 	    json_array_append_new(list, json_pack("{s:o,s:s,s:o,s:o}", "member", text_value(edit->member),
@@ -394,16 +411,24 @@ static json_t *new_record(void)
 			 "successor", "", "eligible", "transitions", 0, "held", "", "request", 0);
 }
 
-/* ACTIVE and CLEAN. */
-static int mark(json_t *root, enum tenure_edit_kind kind)
+/* Sets one field of the incumbent; takes VALUE over, which may be NULL for want of memory. */
+static int mark(json_t *root, const char *key, json_t *value)
 {
-	json_t *incumbent = json_copy(json_object_get(root, "incumbent"));
-	bool active = kind == TENURE_EDIT_ACTIVE;
+	json_t *incumbent = copy_of(json_object_get(root, "incumbent"));
 
-	if (json_object_set_new(root, "incumbent", incumbent) < 0 ||
-	    json_object_set_new(incumbent, active ? "phase" : "clean", active ? json_string("active") : json_true()) < 0)
+	if (json_object_set_new(root, "incumbent", incumbent) < 0) {
+		json_decref(value);
 		return -ENOMEM;
-	return 0;
+	}
+	return json_object_set_new(incumbent, key, value) < 0 ? -ENOMEM : 0;
+}
+
+/* Without an incumbent there is only the hold to be lifted. */
+static int forget(json_t *root, int64_t token)
+{
+	if (json_object_set_new(root, "held", json_string("")) < 0)
+		return -ENOMEM;
+	return token != 0 ? mark(root, "clean", json_true()) : 0;
 }
 
 static int apply(json_t *root, const struct tenure_edit *edit)
@@ -413,9 +438,21 @@ static int apply(json_t *root, const struct tenure_edit *edit)
 
 	if (r < 0)
 		return r;
-	if (edit->kind == TENURE_EDIT_TAKE)
+	if (edit->kind != TENURE_EDIT_TAKE && record.incumbent.token != edit->token)
+		return -ESTALE;
+	switch (edit->kind) {
+	case TENURE_EDIT_TAKE:
 		return take(root, edit, record.transitions);
-	return record.incumbent.token == edit->token ? mark(root, edit->kind) : -ESTALE;
+	case TENURE_EDIT_ACTIVE:
+		return mark(root, "phase", json_string("active"));
+	case TENURE_EDIT_CLEAN:
+		return mark(root, "clean", json_true());
+	case TENURE_EDIT_FENCED:
+		return mark(root, "clean", json_string("fenced"));
+	case TENURE_EDIT_FORGET:
+		return forget(root, edit->token);
+	}
+	return -EBADMSG;
 }
 
 int tenure_document_edit(const struct tenure_document *document, const struct tenure_edit *edit,
@@ -428,10 +465,10 @@ int tenure_document_edit(const struct tenure_document *document, const struct te
 	size_t size = 0;
 	int r;
 
-	assert(edit->token > 0);
-	if (!document && edit->kind != TENURE_EDIT_TAKE)
+	assert(edit->token > 0 || (edit->token == 0 && edit->kind == TENURE_EDIT_FORGET));
+	if (!document && edit->kind != TENURE_EDIT_TAKE && edit->kind != TENURE_EDIT_FORGET)
 		return -EBADMSG;
-	root = document ? json_copy(document->root) : new_record();
+	root = document ? copy_of(document->root) : new_record();
 	r = apply(root, edit);
 	if (r == 0)
 		r = dump(json_incref(root), &text, &size);

@@ -4,15 +4,11 @@
  * Every step looks at the clock first, then takes the event in, then settles: it does what the state
  * calls for until nothing changes any more. Only move() changes the state.
  */
-#include "core/role.h"
+#include "core/role_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define NS_PER_S INT64_C(1000000000)
-
-static const int64_t grace_ns = 2 * NS_PER_S;        /* between TERM and KILL while there is time */
-static const int64_t forced_grace_ns = NS_PER_S / 2; /* the same when the lease is running out */
 static const int64_t reap_wait_ns = NS_PER_S;        /* how long a killed hook may take to go away */
 static const int64_t leave_wait_ns = 3 * NS_PER_S;   /* how long a stop waits for the queue to be left */
 static const int64_t settled_term_ns = 60 * NS_PER_S;/* a term this long makes up for failures before it */
@@ -67,26 +63,6 @@ bool role_in_office(const struct role *r)
 	return r->state >= ROLE_PROMOTING && r->state <= ROLE_PANIC && r->token != 0;
 }
 
-int64_t role_lease_deadline(const struct role *r)
-{
-	return r->token == 0 ? 0 : r->lease_start_ns + r->timeout_ns;
-}
-
-static struct tenure_schedule schedule(const struct role *r)
-{
-	return tenure_schedule_for(&r->config.budget, r->timeout_ns, role_lease_deadline(r));
-}
-
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* ---- actions ---- */
 
 static struct role_action *act(struct step *s, enum role_action_type type)
@@ -131,6 +107,7 @@ static void run(struct step *s, enum role_hook hook, int64_t limit_ns, enum tenu
 	r->term_sent_ns = 0;
 	r->outlives_ns = 0;
 	r->outlived = false;
+	r->killed = false;
 	a = act(s, ROLE_DO_RUN);
 	a->hook = hook;
 	a->run = r->run;
@@ -140,6 +117,8 @@ static void run(struct step *s, enum role_hook hook, int64_t limit_ns, enum tenu
 	a->state = in;
 	if (hook == ROLE_HOOK_FOLLOW)
 		a->token = r->following;
+	if (hook == ROLE_HOOK_FENCE_PEER)
+		a->token = r->peer;
 }
 
 static void send_term(struct step *s)
@@ -147,7 +126,16 @@ static void send_term(struct step *s)
 	if (s->r->hook == ROLE_HOOK_NONE || s->r->term_sent_ns != 0)
 		return;
 	s->r->term_sent_ns = s->now_ns;
-	act(s, ROLE_DO_TERM);
+	act(s, ROLE_DO_TERM)->hook = s->r->hook;
+}
+
+/* Once after a hook was started: what it leaves behind is part of it. */
+static void kill_all(struct step *s)
+{
+	if (s->r->killed)
+		return;
+	s->r->killed = true;
+	act(s, ROLE_DO_KILL)->hook = s->r->hook;
 }
 
 /*
@@ -158,12 +146,11 @@ static void send_kill(struct step *s)
 {
 	struct role *r = s->r;
 
-	if (r->hook == ROLE_HOOK_NONE || r->outlives_ns != 0)
-		return;
+	assert(r->hook != ROLE_HOOK_NONE && r->outlives_ns == 0);
 	r->outlives_ns = s->now_ns + reap_wait_ns;
 	if (r->token != 0)
-		r->outlives_ns = max64(r->outlives_ns, schedule(r).out_ns);
-	act(s, ROLE_DO_KILL);
+		r->outlives_ns = max64(r->outlives_ns, role_schedule(r).out_ns);
+	kill_all(s);
 }
 
 static void stand(struct step *s)
@@ -186,6 +173,14 @@ static void give_up(struct step *s, int64_t token)
 	act(s, ROLE_DO_GIVE_UP)->token = token;
 }
 
+static void answer_peer(struct step *s, int64_t token, bool ok)
+{
+	struct role_action *a = act(s, ROLE_DO_PEER_FENCED);
+
+	a->token = token;
+	a->ok = ok;
+}
+
 /* ---- demotion ---- */
 
 /* The demotion under way must not take longer than a forced one may. */
@@ -200,19 +195,27 @@ static void force(struct step *s)
 	}
 }
 
+static void begin_demotion(struct step *s, enum tenure_reason reason, bool planned)
+{
+	struct role *r = s->r;
+
+	r->spent = r->token;
+	r->leave_reason = reason;
+	r->planned = planned;
+	r->from_panic = r->state == ROLE_PANIC;
+	r->lose_tried = r->fence_tried = r->killed = false;
+	move(s, ROLE_DEMOTING, reason);
+}
+
 static void demote(struct step *s, enum tenure_reason reason, bool planned)
 {
 	struct role *r = s->r;
 
-	if (r->state == ROLE_DEMOTING && !planned && r->planned)
+	if (r->state == ROLE_DEMOTING && !planned)
 		force(s);
 	if (r->state != ROLE_PROMOTING && r->state != ROLE_ACTIVE)
 		return;
-	r->spent = r->token;
-	r->leave_reason = reason;
-	r->planned = planned;
-	r->lose_tried = false;
-	move(s, ROLE_DEMOTING, reason);
+	begin_demotion(s, reason, planned);
 	send_term(s); /* a gain hook still at work */
 }
 
@@ -232,6 +235,11 @@ static void wait_before_next(struct step *s)
 	r->retry_at_ns = backed_off(s, r->not_now ? 0 : r->failures++);
 }
 
+static bool must_follow(const struct role *r)
+{
+	return r->config.has[ROLE_HOOK_FOLLOW] && r->followed == -1;
+}
+
 /* Not in office: what next? */
 static void go_idle(struct step *s, enum tenure_reason reason)
 {
@@ -240,7 +248,7 @@ static void go_idle(struct step *s, enum tenure_reason reason)
 
 	if (r->stopping)
 		move(s, ROLE_OUT, TENURE_REASON_STOP);
-	else if (r->config.has[ROLE_HOOK_FOLLOW] && r->followed == -1)
+	else if (must_follow(r))
 		move(s, ROLE_FOLLOWING, reason);
 	else if (!r->config.candidate || backing_off)
 		move(s, ROLE_OUT, reason);
@@ -269,12 +277,18 @@ static void left_office(struct step *s)
 	r->planned = false;
 }
 
+static void panic(struct step *s)
+{
+	s->r->panic_told = false;
+	move(s, ROLE_PANIC, s->r->leave_reason);
+}
+
 static void panic_or_retry(struct step *s)
 {
 	struct role *r = s->r;
 
 	if (r->token != 0) {
-		move(s, ROLE_PANIC, r->leave_reason);
+		panic(s);
 		return;
 	}
 	/* At start nothing is held, so the hook can be tried again and again. */
@@ -286,100 +300,56 @@ static void panic_or_retry(struct step *s)
 static void lose_failed(struct step *s)
 {
 	struct role *r = s->r;
-	struct tenure_schedule at;
-	int64_t limit_ns = r->config.budget.fence_ns;
 
+	kill_all(s);
 	if (!r->config.has[ROLE_HOOK_FENCE]) {
 		panic_or_retry(s);
 		return;
 	}
-	if (r->token != 0) {
-		at = schedule(r);
-		if (at.out_ns > s->now_ns)
-			limit_ns = min64(limit_ns, at.out_ns - s->now_ns);
-	}
-	run(s, ROLE_HOOK_FENCE, limit_ns, r->leave_reason, ROLE_FENCING);
+	r->fence_tried = true;
+	run(s, ROLE_HOOK_FENCE, role_fence_limit(r, s->now_ns), r->leave_reason, ROLE_FENCING);
 	move(s, ROLE_FENCING, r->leave_reason);
+}
+
+/*
+ * A hook that has outlived its KILL is gone at last. Its exit status is no news any more, but the service may still
+ * be there for fence to cut off.
+ */
+static void fence_from_panic(struct step *s)
+{
+	struct role *r = s->r;
+
+	if (r->fence_tried || r->forced || !r->config.has[ROLE_HOOK_FENCE])
+		return;
+	move(s, ROLE_DEMOTING, r->leave_reason);
+	lose_failed(s);
 }
 
 /* ---- the clock ---- */
 
-/* When the running hook is to be killed; INT64_MAX: by no limit. */
-static int64_t kill_at(const struct role *r)
-{
-	int64_t at_ns = INT64_MAX;
-
-	if (r->hook == ROLE_HOOK_NONE || r->outlives_ns != 0)
-		return INT64_MAX;
-	switch (r->hook) {
-	case ROLE_HOOK_GAIN:
-	case ROLE_HOOK_FOLLOW:
-		if (r->term_sent_ns == 0)
-			return INT64_MAX;
-		at_ns = r->term_sent_ns + (r->hook == ROLE_HOOK_GAIN && !r->planned ? forced_grace_ns : grace_ns);
-		/* At the lease's end most of the lose hook's time is left to it. */
-		if (r->hook == ROLE_HOOK_GAIN)
-			at_ns = min64(at_ns, schedule(r).demote_ns + r->config.budget.lose_ns / 4);
-		break;
-	case ROLE_HOOK_LOSE:
-	case ROLE_HOOK_FENCE:
-		if (r->hook_limit_ns != 0)
-			at_ns = r->hook_started_ns + r->hook_limit_ns;
-		/* A hook started too late for the schedule gets its limit all the same. */
-		if (r->hook == ROLE_HOOK_LOSE && r->token != 0 && r->hook_started_ns < schedule(r).kill_ns)
-			at_ns = min64(at_ns, schedule(r).kill_ns);
-		break;
-	default:
-		break;
-	}
-	return at_ns;
-}
-
-/* When the running hook is first asked to end because of its own limit. */
-static int64_t term_at(const struct role *r)
-{
-	if ((r->hook != ROLE_HOOK_GAIN && r->hook != ROLE_HOOK_FOLLOW) || r->term_sent_ns != 0 || r->hook_limit_ns == 0)
-		return INT64_MAX;
-	return r->hook_started_ns + r->hook_limit_ns;
-}
-
-/* When a killed hook that is still there is given up. */
-static int64_t outlives_at(const struct role *r)
-{
-	bool waited = r->hook != ROLE_HOOK_NONE && r->outlives_ns != 0 && !r->outlived;
-
-	return waited ? r->outlives_ns : INT64_MAX;
-}
-
-/* When the lease forces a demotion. */
-static int64_t demote_at(const struct role *r)
-{
-	if (r->state == ROLE_PROMOTING || r->state == ROLE_ACTIVE || (r->state == ROLE_DEMOTING && r->planned))
-		return schedule(r).demote_ns;
-	return INT64_MAX;
-}
-
 static void check_clock(struct step *s)
 {
 	struct role *r = s->r;
-	int64_t due_ns = demote_at(r);
+	int64_t due_ns = role_demote_at(r);
 
 	if (s->now_ns >= due_ns) {
 		/* Far too late for this point: we were not running. */
 		bool slept = s->now_ns - due_ns > tenure_budget_margin(r->timeout_ns) / 2;
 		demote(s, slept ? TENURE_REASON_PAUSE : TENURE_REASON_LEASE, false);
 	}
-	if (s->now_ns >= term_at(r)) {
+	if (s->now_ns >= role_term_at(r)) {
 		send_term(s);
 		if (r->state == ROLE_PROMOTING)
 			demote(s, TENURE_REASON_GAIN_FAILED, true);
 	}
-	if (s->now_ns >= kill_at(r))
+	if (s->now_ns >= role_kill_at(r))
 		send_kill(s);
-	if (s->now_ns >= outlives_at(r)) {
+	if (s->now_ns >= role_outlives_at(r)) {
 		r->outlived = true;
 		if (r->token != 0)
-			move(s, ROLE_PANIC, r->leave_reason);
+			panic(s);
+		else if (r->hook == ROLE_HOOK_FENCE_PEER)
+			answer_peer(s, r->peer, false); /* somebody else may get further */
 	}
 	if (s->now_ns >= r->leave_by_ns)
 		r->leave_by_ns = 0;
@@ -456,32 +426,34 @@ static void settle_standby(struct step *s)
 {
 	struct role *r = s->r;
 
-	if (r->stopping) {
-		retire(s);
-		move(s, ROLE_OUT, TENURE_REASON_STOP);
-	} else if (leader_to_follow(r)) {
-		retire(s);
+	if (leader_to_follow(r))
 		r->followed = -1;
+	if (r->standing && (r->stopping || must_follow(r)))
+		retire(s);
+	if (r->standing)
+		return;
+	if (r->hook != ROLE_HOOK_NONE)
+		send_term(s); /* a fence_peer hook that nobody waits for */
+	else if (r->stopping)
+		move(s, ROLE_OUT, TENURE_REASON_STOP);
+	else if (must_follow(r))
 		move(s, ROLE_FOLLOWING, TENURE_REASON_ELECTION);
-	}
+	else
+		stand(s); /* after an office that was given back */
 }
 
 static void settle_demoting(struct step *s)
 {
 	struct role *r = s->r;
-	int64_t kill_ns = schedule(r).kill_ns;
-	bool too_late = s->now_ns >= kill_ns;
-	int64_t limit_ns = r->config.budget.lose_ns;
+	bool too_late = s->now_ns >= role_schedule(r).kill_ns && r->config.has[ROLE_HOOK_FENCE] && !r->from_panic;
 
 	if (r->hook != ROLE_HOOK_NONE)
 		return;
 	if (!r->config.has[ROLE_HOOK_LOSE]) {
 		left_office(s);
-	} else if (!r->lose_tried && !(too_late && r->config.has[ROLE_HOOK_FENCE])) {
+	} else if (!r->lose_tried && !too_late) {
 		r->lose_tried = true;
-		if (!too_late)
-			limit_ns = min64(limit_ns, kill_ns - s->now_ns);
-		run(s, ROLE_HOOK_LOSE, r->planned ? r->config.handoff_ns : limit_ns, r->leave_reason, ROLE_DEMOTING);
+		run(s, ROLE_HOOK_LOSE, role_lose_limit(r, s->now_ns), r->leave_reason, ROLE_DEMOTING);
 	} else {
 		lose_failed(s);
 	}
@@ -491,13 +463,13 @@ static void settle_panic(struct step *s)
 {
 	struct role *r = s->r;
 
-	if (!r->stopping || r->forced || r->recovered || r->hook != ROLE_HOOK_NONE)
-		return;
-	r->recovered = true;
-	r->leave_reason = TENURE_REASON_STOP;
-	r->planned = false;
-	r->lose_tried = false;
-	move(s, ROLE_DEMOTING, TENURE_REASON_STOP);
+	if (r->stopping && !r->forced && !r->recovered && r->hook == ROLE_HOOK_NONE) {
+		r->recovered = true;
+		begin_demotion(s, TENURE_REASON_STOP, false);
+	} else if (s->now_ns >= role_panic_at(r)) {
+		r->panic_told = true;
+		act(s, ROLE_DO_ON_PANIC);
+	}
 }
 
 static void settle_out(struct step *s)
@@ -564,8 +536,6 @@ static void on_lead(struct step *s, const struct role_event *event)
 	struct role *r = s->r;
 	int64_t token = event->u.lead.token;
 
-	if (token == r->token && role_in_office(r))
-		return; /* a new elector says again what we know */
 	r->token = token;
 	r->timeout_ns = event->u.lead.lease_timeout_ns;
 	r->lease_start_ns = event->u.lead.lease_start_ns;
@@ -581,10 +551,9 @@ static void on_lead(struct step *s, const struct role_event *event)
 	}
 }
 
-/* Whether the office may be taken; when not, its token is given back. */
-static bool takes_office(struct step *s, const struct role_event *event)
+static bool takes_office(const struct step *s, const struct role_event *event)
 {
-	struct role *r = s->r;
+	const struct role *r = s->r;
 	int64_t token = event->u.lead.token;
 	int64_t deadline_ns = event->u.lead.lease_start_ns + event->u.lead.lease_timeout_ns;
 	struct tenure_schedule at = tenure_schedule_for(&r->config.budget, event->u.lead.lease_timeout_ns, deadline_ns);
@@ -593,22 +562,37 @@ static bool takes_office(struct step *s, const struct role_event *event)
 	       event->u.lead.lease_start_ns <= s->now_ns && s->now_ns < at.demote_ns;
 }
 
+/* What the floor has against TOKEN; NONE: nothing. */
+static enum tenure_reason floor_refusal(const struct role *r, int64_t token)
+{
+	if (!r->config.floor)
+		return TENURE_REASON_NONE;
+	if (token <= r->floor_seen)
+		return TENURE_REASON_TOKEN_REGRESSED;
+	return token > r->floor_durable ? TENURE_REASON_GAIN_FAILED : TENURE_REASON_NONE;
+}
+
+/* An office that is not taken is given back. */
 static void lead(struct step *s, const struct role_event *event)
 {
 	struct role *r = s->r;
 	int64_t token = event->u.lead.token;
+	bool takes = takes_office(s, event);
+	enum tenure_reason refusal = floor_refusal(r, token);
 
-	if (token == r->token || takes_office(s, event)) {
+	if (role_in_office(r))
+		return; /* said again by a new elector, or another term's: it hears of this one's end first */
+	if (takes && refusal == TENURE_REASON_NONE) {
 		on_lead(s, event);
 		return;
 	}
-	if (role_in_office(r))
-		return; /* one term at a time: the elector hears of this one's end first */
-	if (token > r->spent)
-		r->spent = token;
+	r->spent = max64(r->spent, token);
 	give_up(s, token);
-	if (r->state == ROLE_STANDBY && !r->stopping)
-		stand(s);
+	if (takes) {
+		r->not_now = false;
+		wait_before_next(s);
+		move(s, ROLE_OUT, refusal);
+	}
 }
 
 static void on_lease(struct step *s, int64_t start_ns, int64_t timeout_ns)
@@ -632,6 +616,34 @@ static void on_leader(struct step *s, const struct role_event *event)
 	r->leader_active = event->u.leader.active;
 	r->leader_gone = event->u.leader.gone;
 	r->leader_self = event->u.leader.self;
+}
+
+static void on_fence_peer(struct step *s, int64_t token, bool wanted)
+{
+	struct role *r = s->r;
+	bool runs = r->hook == ROLE_HOOK_FENCE_PEER, same = runs && token == r->peer && !r->outlived;
+
+	/* What is not wanted any more is ended; so is what runs for another than the elector asks for now. */
+	if (runs && wanted != same)
+		send_term(s);
+	if (!wanted || same)
+		return; /* the end of the one that runs is the answer */
+	if (r->state != ROLE_STANDBY || r->hook != ROLE_HOOK_NONE || !r->config.has[ROLE_HOOK_FENCE_PEER]) {
+		answer_peer(s, token, false);
+		return;
+	}
+	r->peer = token;
+	r->planned = false;
+	run(s, ROLE_HOOK_FENCE_PEER, r->config.fence_peer_ns, TENURE_REASON_ELECTION, ROLE_STANDBY);
+}
+
+static void on_floor(struct role *r, int64_t seen, int64_t durable)
+{
+	/* An operator lets lower tokens in: those of a new ensemble, to which the former one's mean nothing. */
+	if (seen < r->floor_seen)
+		r->spent = min64(r->spent, max64(seen, r->token));
+	r->floor_seen = seen;
+	r->floor_durable = durable;
 }
 
 static void gain_done(struct step *s, const struct role_event *event)
@@ -695,12 +707,16 @@ static void on_hook_done(struct step *s, const struct role_event *event)
 	struct role *r = s->r;
 	enum role_hook hook = r->hook;
 	bool ok = event->u.hook.ok; /* it may have ended well just before it was killed */
+	bool answered = r->outlived;
 
 	if (hook == ROLE_HOOK_NONE || event->u.hook.run != r->run)
 		return; /* of an earlier run */
 	r->hook = ROLE_HOOK_NONE;
-	if (r->state == ROLE_PANIC)
-		return; /* it has outlived its KILL, and is late whatever came of it */
+	r->outlived = false;
+	if (r->state == ROLE_PANIC) {
+		fence_from_panic(s);
+		return;
+	}
 	switch (hook) {
 	case ROLE_HOOK_GAIN:
 		gain_done(s, event);
@@ -713,6 +729,10 @@ static void on_hook_done(struct step *s, const struct role_event *event)
 		break;
 	case ROLE_HOOK_FOLLOW:
 		follow_done(s, ok);
+		break;
+	case ROLE_HOOK_FENCE_PEER:
+		if (!answered)
+			answer_peer(s, r->peer, ok && r->term_sent_ns == 0);
 		break;
 	default:
 		break;
@@ -739,6 +759,9 @@ static void check_invariants(const struct role *r)
 	assert(r->hook == ROLE_HOOK_NONE || r->state != ROLE_PANIC || r->outlived);
 	assert(r->hook != ROLE_HOOK_GAIN || r->state == ROLE_PROMOTING || r->state == ROLE_DEMOTING || r->outlived);
 	assert(r->hook != ROLE_HOOK_FOLLOW || r->state == ROLE_FOLLOWING);
+	assert(r->hook != ROLE_HOOK_FENCE_PEER || r->state == ROLE_STANDBY);
+	assert(r->hook == ROLE_HOOK_NONE || r->hook == ROLE_HOOK_FENCE_PEER || r->state != ROLE_STANDBY);
+	assert(r->hook != ROLE_HOOK_NONE || r->state != ROLE_STANDBY || (r->standing && !r->stopping));
 	assert(r->state != ROLE_ACTIVE || r->hook == ROLE_HOOK_NONE);
 	assert((r->hook == ROLE_HOOK_FENCE) == (r->state == ROLE_FENCING) || r->outlived);
 }
@@ -791,26 +814,22 @@ void role_step(struct role *r, const struct role_event *event, struct role_updat
 	case ROLE_EV_HOOK_DONE:
 		on_hook_done(&s, event);
 		break;
+	case ROLE_EV_FENCE_PEER:
+		on_fence_peer(&s, event->u.fence_peer.token, event->u.fence_peer.wanted);
+		break;
+	case ROLE_EV_FLOOR:
+		on_floor(r, event->u.floor.seen, event->u.floor.durable);
+		break;
+	case ROLE_EV_RECOVER:
+		if (r->state == ROLE_PANIC && r->hook == ROLE_HOOK_NONE)
+			begin_demotion(&s, r->leave_reason, false);
+		break;
 	case ROLE_EV_STOP:
 		on_stop(&s, event->u.force);
 		break;
 	}
 	settle(&s);
 	check_invariants(r);
-}
-
-int64_t role_deadline(const struct role *r)
-{
-	int64_t first_ns = min64(min64(demote_at(r), term_at(r)), min64(kill_at(r), outlives_at(r)));
-
-	if (r->leave_by_ns != 0)
-		first_ns = min64(first_ns, r->leave_by_ns);
-	if (r->hook == ROLE_HOOK_NONE && r->retry_at_ns != 0 && !r->stopping &&
-	    (r->state == ROLE_STARTING || r->state == ROLE_OUT))
-		first_ns = min64(first_ns, r->retry_at_ns);
-	if (r->hook == ROLE_HOOK_NONE && r->follow_at_ns != 0 && !r->stopping && r->state == ROLE_FOLLOWING)
-		first_ns = min64(first_ns, r->follow_at_ns);
-	return first_ns;
 }
 
 bool role_stopped(const struct role *r)

@@ -12,6 +12,10 @@
  *                  ├──fence ok──────────────── FENCING ──fails, or no such hook──► PANIC
  *                  │                               └──a hook outlives its KILL──────►
  *                 OUT (back-off, or never a candidate, or stopped)
+ *
+ * PANIC ends with an operator's RECOVER or a stop, which run lose again, or with the end of the hook that outlived
+ * its KILL, when fence has not run yet. Before fence, and before PANIC where there is none, everything of the
+ * election is killed. In STANDBY the fence_peer hook may run, at the elector's wish, before it says LEAD.
  */
 #ifndef TENURE_CORE_ROLE_H
 #define TENURE_CORE_ROLE_H
@@ -49,7 +53,8 @@ const char *role_state_name(enum role_state state);
 	X(GAIN, "gain")    \
 	X(LOSE, "lose")    \
 	X(FENCE, "fence")  \
-	X(FOLLOW, "follow")
+	X(FOLLOW, "follow")  \
+	X(FENCE_PEER, "fence_peer")
 
 enum role_hook {
 #define X(code, text) ROLE_HOOK_##code,
@@ -66,6 +71,8 @@ struct role_config {
 	int64_t gain_ns;    /* limit of the gain hook */
 	int64_t handoff_ns; /* limit of the lose hook in a planned demotion, and at start */
 	int64_t follow_ns;  /* limit of the follow hook; 0: none */
+	int64_t fence_peer_ns; /* limit of the fence_peer hook */
+	bool floor;         /* only tokens that ROLE_EV_FLOOR lets pass may lead */
 	int64_t backoff_ns, backoff_max_ns;
 	struct tenure_budget budget; /* lose_ns and fence_ns are their limits in a forced demotion */
 };
@@ -80,6 +87,9 @@ enum role_event_type {
 	ROLE_EV_LEFT,      /* the elector: no candidate of ours is in the queue any more */
 	ROLE_EV_LEADER,    /* the elector: who leads now */
 	ROLE_EV_HOOK_DONE, /* a hook's process has been reaped */
+	ROLE_EV_FENCE_PEER,/* the elector: fence the unclean incumbent of `token` first; not `wanted`: no longer */
+	ROLE_EV_FLOOR,     /* which tokens may lead, as the disk has it */
+	ROLE_EV_RECOVER,   /* an operator: out of PANIC, lose again */
 	ROLE_EV_STOP,      /* leave office and stop; `force`: by the schedule, not at leisure */
 };
 
@@ -111,19 +121,29 @@ struct role_event {
 			bool ok;
 			bool not_now; /* gain: exit status 75 */
 		} hook;
+		struct {
+			int64_t token; /* 0: of a record that cannot be read */
+			bool wanted;
+		} fence_peer;
+		struct {
+			int64_t seen;    /* a token has to be above */
+			int64_t durable; /* and not above this one */
+		} floor;
 		bool force;
 	} u;
 };
 
 enum role_action_type {
 	ROLE_DO_RUN,     /* start `hook`; it is told `limit_ns`; ends with ROLE_EV_HOOK_DONE of `run` */
-	ROLE_DO_TERM,    /* SIGTERM to the group of the running hook */
-	ROLE_DO_KILL,    /* SIGKILL to the group of the running hook (and whatever else the election runs) */
+	ROLE_DO_TERM,    /* SIGTERM to the group of `hook`, which runs */
+	ROLE_DO_KILL,    /* SIGKILL to the group of `hook` (NONE: none runs) and to whatever else the election runs */
 	ROLE_DO_STAND,   /* to the elector: be a candidate */
 	ROLE_DO_RETIRE,  /* to the elector: leave the queue; answered by LEFT */
 	ROLE_DO_CONFIRM, /* to the elector: gain has succeeded, `token` is active */
 	ROLE_DO_GIVE_UP, /* to the elector: the service of `token` is out of office; answered by LEFT */
 	ROLE_DO_CHANGED, /* the state changed: log, notify, mirror */
+	ROLE_DO_PEER_FENCED, /* to the elector: the incumbent of `token` is fenced, or (not `ok`) could not be */
+	ROLE_DO_ON_PANIC, /* in PANIC, and the lease is over: on_panic; said once per PANIC */
 };
 
 struct role_action {
@@ -131,9 +151,10 @@ struct role_action {
 	enum role_hook hook;
 	uint32_t run;
 	int64_t limit_ns; /* RUN: 0: none */
-	int64_t token;    /* RUN, CONFIRM, GIVE_UP: of the term concerned */
+	int64_t token;    /* RUN, CONFIRM, GIVE_UP: of the term concerned; fence_peer, PEER_FENCED: of the peer */
 	enum tenure_reason reason; /* RUN, CHANGED */
 	bool planned;     /* RUN */
+	bool ok;          /* PEER_FENCED */
 	enum role_state state, old_state; /* CHANGED; RUN: as they are */
 };
 
@@ -160,12 +181,14 @@ struct role {
 	int64_t active_since_ns;
 	enum tenure_reason leave_reason; /* of the demotion under way */
 	bool planned;                /* it is not forced by the schedule */
-	bool lose_tried;             /* its lose hook has been started */
+	bool from_panic;             /* it is a new try out of PANIC: lose runs however late it is */
+	bool lose_tried, fence_tried; /* its lose, its fence hook has been started */
 	bool not_now;                /* gain ended with 75: no doubling of the back-off */
 
 	/* The hook that runs. */
 	enum role_hook hook;
 	uint32_t run;                /* number of its run */
+	bool killed;                 /* KILL was said since it was started */
 	int64_t hook_started_ns;
 	int64_t hook_limit_ns;       /* from its start; 0: none */
 	int64_t term_sent_ns;        /* 0: not yet */
@@ -179,11 +202,15 @@ struct role {
 	int64_t followed;            /* token of the leader that follow succeeded with; 0: nobody; -1: not yet */
 	int64_t following;           /* the same of the run under way */
 
+	int64_t peer;                /* token of the incumbent that the running fence_peer hook fences */
+	int64_t floor_seen, floor_durable; /* as ROLE_EV_FLOOR said last */
+
 	bool established;            /* the startup lose hook has succeeded, or was not needed */
 	bool standing;               /* the elector was told to stand */
 	int64_t leave_by_ns;         /* RETIRE or GIVE_UP sent and LEFT not back: how long a stop waits; 0: none */
 	bool stopping, forced;
 	bool recovered;              /* lose was tried again in PANIC because of a stop */
+	bool panic_told;             /* ON_PANIC was said */
 	int64_t retry_at_ns;         /* back-off: nothing before; 0: none */
 	unsigned failures;           /* in a row */
 	int64_t follow_at_ns;        /* the same for the follow hook, whose success says nothing about gain */

@@ -26,7 +26,7 @@ class BadInput(LiveCase):
             self.assertIn(word, done.stdout)
         self.assertEqual(self.timeline.events(), [])
         left = set(os.listdir(agent.directory)) - before
-        self.assertLessEqual(left, set() if status == CONFIGURATION else {"state"})
+        self.assertLessEqual(left, set() if status == CONFIGURATION else {"state", "data"})
         return done.stdout
 
     def test_malformed(self):

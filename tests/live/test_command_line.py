@@ -12,6 +12,7 @@ from tenuretest import TENURED, LiveCase  # noqa: E402
 USAGE, CONFIGURATION = 64, 78
 SCHEDULE = """\
 ZooKeeper at 127.0.0.1:1: lease 20 s, a heartbeat every 1 s, no server's tick above 3 s
+no tokens are kept: an ensemble that was wiped or restored would be obeyed
 
 election "demo" at /tenure/demo, member "a"
   rides out 8.1 s without ZooKeeper; after a crash a standby takes over within 20 s and two ticks
@@ -32,7 +33,7 @@ class CommandLine(LiveCase):
     def test_schedule(self):
         """-t prints the default schedule of the design in words and touches nothing."""
         a = self.agent("a", "127.0.0.1:1", session_timeout=20000, tick_time=3000, hooks=("gain", "lose", "fence"),
-                       zookeeper={"ping_slack": 500},
+                       zookeeper={"ping_slack": 500}, top={"data_dir": ""},
                        hook_options={"lose_timeout": 4000, "fence_timeout": 2000, "handoff_timeout": 60000})  # fmt: skip
         before = sorted(os.listdir(a.directory))
         done = a.run("-t")

@@ -57,6 +57,25 @@ def two_terms():
     return story
 
 
+def unclean_story():
+    """a dies in office."""
+    story = Story()
+    story.hook(0, 5, "gain", "a", 5)
+    story.killed(100, "a")
+    return story
+
+
+def fencing_story():
+    story = unclean_story()
+    peer = {"previous": "a", "previous_token": 5, "previous_clean": "no"}
+    story.hook(2000, 2100, "fence_peer", "b", 5, exit=1, **peer)
+    story.hook(2200, 2300, "fence_peer", "b", 5, **peer)
+    story.killed(2310, "b")
+    story.hook(2400, 2405, "gain", "c", 7, **peer)
+    story.hook(3000, 3005, "lose", "c", 7)
+    return story
+
+
 class Clean(unittest.TestCase):
     def assert_clean(self, story, **options):
         self.assertEqual(story.faults(**options), [])
@@ -103,6 +122,24 @@ class Clean(unittest.TestCase):
         story.hook(1000, 1999, "lose", "a", 5, planned="no", deadline=2000)
         self.assert_clean(story)
 
+    def test_fenced(self):
+        """b fails, then succeeds, and dies; c, which finds that said in the record, leads."""
+        self.assert_clean(fencing_story(), fencing=("b", "c"))
+
+    def test_not_to_be_fenced(self):
+        story = unclean_story()
+        story.hook(3000, 3005, "gain", "a", 6, previous="a", previous_token=5, previous_clean="no")
+        story.hook(4000, 4005, "lose", "a", 6)
+        story.hook(4010, 4015, "gain", "b", 7, previous="a", previous_token=6, previous_clean="yes")
+        story.hook(5000, 5005, "lose", "b", 7)
+        self.assert_clean(story, fencing=("a", "b"))
+
+    def test_unfenced_without_the_hook(self):
+        story = unclean_story()
+        story.hook(3000, 3005, "gain", "b", 6, previous="a", previous_token=5, previous_clean="no")
+        story.hook(4000, 4005, "lose", "b", 6)
+        self.assert_clean(story, fencing=("a",))
+
     def test_failed_gain(self):
         story = Story()
         story.hook(0, 5, "gain", "a", 5, exit=1)
@@ -117,7 +154,8 @@ class Planted(unittest.TestCase):
         faults = story.faults(**options)
         self.assertTrue([fault for fault in faults if fault.startswith(promise + ":") and text in fault], faults)
         others = [other for other in PROMISES if other != promise]
-        self.assertFalse([fault for fault in story.faults(promises=others) if fault.startswith(promise)])
+        faults = story.faults(**options | {"promises": others})
+        self.assertFalse([fault for fault in faults if fault.startswith(promise)])
 
     def test_two_leaders(self):
         story = Story()
@@ -211,6 +249,63 @@ class Planted(unittest.TestCase):
         story = two_terms()
         story.hook(300, 310, "follow", "a", 5, overlaps=77)
         self.assert_caught(story, "S3", "pid 77")
+
+    def test_overlapping_fence_peer(self):
+        story = fencing_story()
+        story.hook(2250, 2260, "follow", "b", 5)
+        self.assert_caught(story, "S3", "overlaps", fencing=("b", "c"))
+
+    def test_gain_without_fencing(self):
+        story = unclean_story()
+        story.hook(3000, 3005, "gain", "b", 6, previous="a", previous_token=5, previous_clean="no")
+        story.hook(4000, 4005, "lose", "b", 6)
+        self.assert_caught(story, "S4", "not been fenced", fencing=("b",))
+
+    def test_gain_after_fencing_failed(self):
+        for end in ({"exit": 1}, {"signal": 15}):
+            story = unclean_story()
+            peer = {"previous": "a", "previous_token": 5, "previous_clean": "no"}
+            story.hook(2000, 2100, "fence_peer", "b", 5, **end, **peer)
+            story.hook(3000, 3005, "gain", "b", 6, **peer)
+            story.hook(4000, 4005, "lose", "b", 6)
+            self.assert_caught(story, "S4", "not been fenced", fencing=("b",))
+
+    def test_gain_before_fencing_has_ended(self):
+        story = unclean_story()
+        peer = {"previous": "a", "previous_token": 5, "previous_clean": "no"}
+        story.hook(2000, 2100, "fence_peer", "b", 5, **peer)
+        story.hook(2050, 2060, "gain", "b", 6, **peer)
+        story.hook(4000, 4005, "lose", "b", 6)
+        self.assert_caught(story, "S4", "not been fenced", fencing=("b",))
+
+    def test_another_was_fenced(self):
+        story = unclean_story()
+        story.hook(2000, 2100, "fence_peer", "b", 4, previous="c", previous_token=4, previous_clean="no")
+        story.hook(3000, 3005, "gain", "b", 6, previous="a", previous_token=5, previous_clean="no")
+        story.hook(4000, 4005, "lose", "b", 6)
+        self.assert_caught(story, "S4", "not been fenced", fencing=("b",))
+
+    def test_unreadable_record_fenced_once(self):
+        """What was fenced before one gain does not count for the next."""
+        story = Story()
+        unknown = {"previous": "", "previous_token": "", "previous_clean": "unknown"}
+        story.hook(0, 5, "fence_peer", "b", "", **unknown)
+        story.hook(10, 15, "gain", "b", 6, **unknown)
+        story.hook(20, 25, "lose", "b", 6)
+        self.assertEqual(story.faults(fencing=("b",)), [])
+        story.hook(30, 35, "gain", "b", 7, **unknown)
+        story.hook(40, 45, "lose", "b", 7)
+        self.assert_caught(story, "S4", "not been fenced", fencing=("b",))
+
+    def test_fences_itself(self):
+        story = unclean_story()
+        story.hook(200, 205, "fence_peer", "a", 5, previous="a", previous_token=5, previous_clean="no")
+        self.assert_caught(story, "S4", "fences itself")
+
+    def test_fences_who_left_cleanly(self):
+        story = two_terms()
+        story.hook(300, 305, "fence_peer", "a", 7, previous="b", previous_token=7, previous_clean="yes")
+        self.assert_caught(story, "S4", "left cleanly")
 
     def test_lose_after_the_deadline(self):
         story = Story()

@@ -58,12 +58,32 @@ struct watch {
 	char name[TENURE_CANDIDATE_SIZE];
 };
 
-enum order_kind { ORDER_STAND, ORDER_RETIRE, ORDER_ACTIVE, ORDER_GIVE_UP };
+enum order_kind { ORDER_STAND, ORDER_RETIRE, ORDER_ACTIVE, ORDER_GIVE_UP, ORDER_PEER_FENCED, ORDER_FLOOR };
 
 /* From the supervisor to the core. */
 struct order {
 	enum order_kind kind;
 	int64_t token;
+	bool ok;	       /* PEER_FENCED */
+	int64_t seen, durable; /* FLOOR */
+};
+
+/* The fence_peer hook, as the core was told of it and as the supervisor has it. */
+struct fencing {
+	bool asked, wanted; /* FENCE_PEER is open; it was not taken back */
+	int64_t asked_for;
+	bool running;
+	int64_t token;
+	int64_t victim; /* whom it reaches: the incumbent of a record that cannot be read has a token, too */
+	bool done;	/* a hook has succeeded, the last time for these: */
+	int64_t done_token, done_victim;
+	unsigned asks, taken_back;
+};
+
+/* The token floor on the member's disk. */
+struct disk {
+	int64_t seen, durable, wanted;
+	int64_t told_seen, told_durable; /* as the core has it */
 };
 
 struct client {
@@ -95,6 +115,8 @@ struct client {
 	bool excused; /* its znode was taken away in office */
 	bool quiet;   /* LEFT came and it was not told to stand since */
 	bool unsure;  /* its elector crashed: the queue may hold what it never told of */
+	struct fencing fencing;
+	struct disk disk;
 	unsigned leads, lost, lefts, purged;
 	int64_t lost_token;
 	enum tenure_reason reason; /* of the last LEAD or LOST */
@@ -111,6 +133,7 @@ struct world {
 	struct elector_config config;
 	bool path;
 	struct small_record record;
+	int64_t garbled; /* token of the incumbent of whom the record, unreadable by now, had told; 0: nobody */
 	int32_t version;
 	struct znode znodes[ZNODES];
 	struct client clients[CLIENTS];
@@ -122,10 +145,14 @@ struct world {
 		bool proper; /* its znode was there and first when the record was committed */
 		bool led;
 		bool gone;   /* its znode is not there any more */
+		int64_t gone_ns;
 	} terms[TERMS];
 	unsigned term_count;
 	int64_t last_led;
 	bool auto_renew; /* settle() renews leases */
+	bool obliging;	 /* settle() lets fence_peer succeed and the disk be fast */
+	/* What happened, to know that it did. */
+	unsigned fenced_writes, blind_takes, late_floors;
 };
 
 static struct message boxes[CLIENTS][BOX];
@@ -214,7 +241,10 @@ static void remove_znode(struct world *w, struct znode *z)
 		c->watch_count = kept;
 	}
 	for (unsigned i = 0; i < w->term_count; i++)
-		w->terms[i].gone = w->terms[i].gone || w->terms[i].token == z->czxid;
+		if (w->terms[i].token == z->czxid && !w->terms[i].gone) {
+			w->terms[i].gone = true;
+			w->terms[i].gone_ns = w->now_ns;
+		}
 	w->zxid++;
 	z->name[0] = '\0';
 }
@@ -280,7 +310,81 @@ static void note_take(struct world *w, const struct client *c, int64_t token)
 	w->terms[w->term_count].token = token;
 	w->terms[w->term_count].led = false;
 	w->terms[w->term_count].gone = z == NULL;
+	w->terms[w->term_count].gone_ns = w->now_ns;
 	w->terms[w->term_count++].proper = z != NULL && z->owner == c->session && z == first_znode(w);
+}
+
+/* Who led last by the record, be it readable or not. */
+static int64_t incumbent_token(const struct world *w)
+{
+	return w->record.incumbent.clean == TENURE_CLEAN_UNKNOWN && w->record.incumbent.token == 0
+		       ? w->garbled
+		       : w->record.incumbent.token;
+}
+
+/* The record is overwritten with something else. */
+static void garble_record(struct world *w)
+{
+	const int64_t token = incumbent_token(w);
+
+	memset(&w->record, 0, sizeof w->record); /* an incumbent of whom nothing is known */
+	w->garbled = token;
+	touch_record(w);
+}
+
+/* The operator answers for the last incumbent. */
+static void forget_incumbent(struct world *w)
+{
+	w->record.incumbent.clean = TENURE_CLEAN_YES;
+	w->record.held = 0;
+	touch_record(w);
+}
+
+static bool unclean_for(const struct world *w, const struct client *c)
+{
+	const struct tenure_incumbent *i = &w->record.incumbent;
+
+	return (i->clean == TENURE_CLEAN_UNKNOWN || (i->clean == TENURE_CLEAN_NO && i->token != 0)) &&
+	       strcmp(i->member, c->member) != 0;
+}
+
+/* The last leader has been gone for takeover_delay. */
+static void check_delay(struct world *w, const struct client *c)
+{
+	for (unsigned i = 0; i < w->term_count; i++)
+		if (w->terms[i].token == incumbent_token(w))
+			CHECK_RUN(&w->run, w->terms[i].gone && w->now_ns - w->terms[i].gone_ns >=
+								       c->core.config.takeover_delay_ns);
+}
+
+/* Promise S4: none takes office before an unclean predecessor has been fenced, where fence_peer is set. */
+static void check_take(struct world *w, const struct client *c)
+{
+	const struct fencing *f = &c->fencing;
+
+	CHECK_RUN(&w->run, !w->record.paused && w->record.held == 0);
+	/*
+	 * It may have taken office itself, and the record that told of it was overwritten before it was
+	 * read.
+	 */
+	if (!unclean_for(w, c) || incumbent_token(w) == c->core.own.czxid)
+		return;
+	check_delay(w, c);
+	if (!c->core.config.fence_peer)
+		return;
+	CHECK_RUN(&w->run, w->record.incumbent.token == 0);
+	CHECK_RUN(&w->run, f->done && f->done_token == 0);
+	CHECK_RUN(&w->run, f->done_victim == w->garbled || w->garbled == 0);
+	w->blind_takes++;
+}
+
+static void check_fenced(struct world *w, const struct client *c, int64_t token)
+{
+	CHECK_RUN(&w->run, unclean_for(w, c));
+	CHECK_RUN(&w->run, c->fencing.done && c->fencing.done_token == token);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		CHECK_RUN(&w->run, w->clients[i].term != token || w->clients[i].excused);
+	w->fenced_writes++;
 }
 
 static enum elector_result write_record(struct world *w, struct client *c,
@@ -297,7 +401,7 @@ static enum elector_result write_record(struct world *w, struct client *c,
 	switch (command->edit) {
 	case TENURE_EDIT_TAKE:
 		note_take(w, c, command->token);
-		CHECK_RUN(&w->run, !w->record.paused && w->record.held == 0);
+		check_take(w, c);
 		memset(incumbent, 0, sizeof *incumbent);
 		strcpy(incumbent->member, c->member);
 		incumbent->token = command->token;
@@ -314,6 +418,13 @@ static enum elector_result write_record(struct world *w, struct client *c,
 		for (unsigned i = 0; i < CLIENTS; i++)
 			CHECK_RUN(&w->run, w->clients[i].term != command->token);
 		incumbent->clean = TENURE_CLEAN_YES;
+		break;
+	case TENURE_EDIT_FENCED:
+		check_fenced(w, c, command->token);
+		incumbent->clean = TENURE_CLEAN_FENCED;
+		break;
+	case TENURE_EDIT_FORGET:
+		CHECK_RUN(&w->run, false); /* an operator's */
 		break;
 	}
 	touch_record(w);
@@ -420,7 +531,7 @@ static void execute(struct world *w, struct client *c)
 static void order(struct world *w, struct client *c, enum order_kind kind, int64_t token)
 {
 	CHECK_RUN(&w->run, c->order_count < ORDERS);
-	c->orders[c->order_count++] = (struct order){kind, token};
+	c->orders[c->order_count++] = (struct order){.kind = kind, .token = token};
 }
 
 static void tell_stand(struct world *w, struct client *c)
@@ -452,6 +563,65 @@ static void tell_give_up(struct world *w, struct client *c)
 	order(w, c, ORDER_GIVE_UP, token);
 }
 
+/* The fence_peer hook has ended. Who asked is told; an elector that has crashed since has not asked. */
+static void tell_peer_fenced(struct world *w, struct client *c, bool ok)
+{
+	struct fencing *f = &c->fencing;
+
+	CHECK_RUN(&w->run, f->running);
+	f->running = false;
+	if (ok) {
+		f->done = true;
+		f->done_token = f->token;
+		f->done_victim = f->victim;
+	}
+	if (!f->asked)
+		return;
+	order(w, c, ORDER_PEER_FENCED, f->token);
+	c->orders[c->order_count - 1].ok = ok;
+}
+
+static void supervise_fencing(struct world *w, struct client *c, const struct elector_command *command)
+{
+	struct fencing *f = &c->fencing;
+
+	if (!command->wanted) {
+		CHECK_RUN(&w->run, f->asked && f->wanted && f->asked_for == command->token);
+		f->wanted = false;
+		f->taken_back++;
+		return;
+	}
+	CHECK_RUN(&w->run, c->core.config.fence_peer && !f->asked);
+	CHECK_RUN(&w->run,
+		  c->connected && c->lease_ns - w->now_ns >= tenure_budget_need(&w->config.budget, T));
+	f->asked = f->wanted = true;
+	f->asked_for = command->token;
+	f->asks++;
+	if (f->running && f->token == command->token)
+		return;
+	f->running = true;
+	f->token = command->token;
+	f->victim = incumbent_token(w);
+	if (f->token != 0 && f->token == f->victim)
+		check_delay(w, c);
+}
+
+static void tell_floor(struct world *w, struct client *c)
+{
+	struct order *o = &c->orders[c->order_count];
+
+	order(w, c, ORDER_FLOOR, 0);
+	o->seen = c->disk.seen;
+	o->durable = c->disk.durable;
+}
+
+/* The disk has written what it was given. */
+static void write_floor(struct world *w, struct client *c)
+{
+	c->disk.durable = c->disk.wanted;
+	tell_floor(w, c);
+}
+
 static void supervise_lead(struct world *w, struct client *c, const struct elector_command *command)
 {
 	unsigned in_office = 0;
@@ -461,6 +631,9 @@ static void supervise_lead(struct world *w, struct client *c, const struct elect
 	if (command->token == c->term)
 		return;
 	CHECK_RUN(&w->run, command->reason != TENURE_REASON_NONE);
+	CHECK_RUN(&w->run, !c->fencing.asked);
+	if (c->core.config.floor)
+		CHECK_RUN(&w->run, command->token > c->disk.told_seen && command->token <= c->disk.durable);
 	if (!c->standing || c->term != 0 || command->token <= c->spent) {
 		order(w, c, ORDER_GIVE_UP, command->token);
 		if (c->standing)
@@ -504,6 +677,11 @@ static void supervise(struct world *w, struct client *c, const struct elector_co
 	case ELECTOR_DO_CANDIDATE:
 		strcpy(c->known_name, c->core.own.name);
 		c->known_czxid = c->core.own.czxid;
+		if (c->known_czxid > c->disk.wanted)
+			c->disk.wanted = c->known_czxid;
+		break;
+	case ELECTOR_DO_FENCE_PEER:
+		supervise_fencing(w, c, command);
 		break;
 	case ELECTOR_DO_NOTE:
 		c->notes[command->note]++;
@@ -525,6 +703,8 @@ static void check_request(struct world *w, struct client *c, const struct electo
 	if (command->op == ELECTOR_OP_DELETE || command->op == ELECTOR_OP_PURGE ||
 	    command->op == ELECTOR_OP_CHECK)
 		CHECK_RUN(&w->run, command->name[0] != '\0');
+	if (command->op == ELECTOR_OP_WRITE && command->edit == TENURE_EDIT_TAKE)
+		CHECK_RUN(&w->run, !c->fencing.asked);
 }
 
 static void step_core(struct world *w, struct client *c, struct elector_event *event)
@@ -536,6 +716,9 @@ static void step_core(struct world *w, struct client *c, struct elector_event *e
 	event->entropy = random_next(&w->run);
 	elector_step(&c->core, event, &update);
 	CHECK_RUN(&w->run, allocations_made() == before);
+	if (!c->core.listed || c->core.view.position != 1 || c->core.term != 0)
+		CHECK_RUN(&w->run, c->core.blocker == ELECTOR_CLEAR);
+	w->late_floors += c->core.blocker == ELECTOR_BLOCKED_FLOOR;
 	for (unsigned i = 0; i < update.count; i++) {
 		if (update.commands[i].type == ELECTOR_DO_REQUEST) {
 			check_request(w, c, &update.commands[i]);
@@ -624,18 +807,35 @@ static void deliver(struct world *w, struct client *c)
 
 static void deliver_order(struct world *w, struct client *c)
 {
-	static const enum elector_event_type types[] = {ELECTOR_EV_STAND, ELECTOR_EV_STAND, ELECTOR_EV_ACTIVE,
-							ELECTOR_EV_GIVE_UP};
+	static const enum elector_event_type types[] = {ELECTOR_EV_STAND,	ELECTOR_EV_STAND,
+							ELECTOR_EV_ACTIVE,	ELECTOR_EV_GIVE_UP,
+							ELECTOR_EV_PEER_FENCED, ELECTOR_EV_FLOOR};
 	struct order o = c->orders[0];
 	struct elector_event event = {.type = types[o.kind]};
 
 	memmove(c->orders, c->orders + 1, sizeof c->orders[0] * --c->order_count);
-	if (o.kind == ORDER_STAND || o.kind == ORDER_RETIRE)
-		event.u.stand = o.kind == ORDER_STAND;
-	else
-		event.u.token = o.token;
-	if (o.kind == ORDER_STAND)
+	switch (o.kind) {
+	case ORDER_STAND:
 		c->quiet = false;
+		event.u.stand = true;
+		break;
+	case ORDER_RETIRE:
+		event.u.stand = false;
+		break;
+	case ORDER_ACTIVE:
+	case ORDER_GIVE_UP:
+		event.u.token = o.token;
+		break;
+	case ORDER_PEER_FENCED:
+		event.u.fenced.token = o.token;
+		event.u.fenced.ok = o.ok;
+		c->fencing.asked = c->fencing.wanted = false;
+		break;
+	case ORDER_FLOOR:
+		event.u.floor.seen = c->disk.told_seen = o.seen;
+		event.u.floor.durable = c->disk.told_durable = o.durable;
+		break;
+	}
 	deliver_event(w, c, event);
 }
 
@@ -705,6 +905,13 @@ static void restart_elector(struct world *w, struct client *c)
 	c->lost_token = 0;
 	c->quiet = false;
 	c->unsure = true;
+	/*
+	 * A hook at work may go on for the next elector, unless it is for a record of which only that one
+	 * knew.
+	 */
+	c->fencing.asked = c->fencing.wanted = false;
+	c->fencing.running = c->fencing.running && c->fencing.token != 0;
+	c->disk.told_seen = c->disk.told_durable = 0;
 	elector_init(&c->core, &config);
 	if (c->known_name[0] != '\0')
 		elector_restore(&c->core, c->known_name, c->known_czxid,
@@ -717,6 +924,8 @@ static void restart_elector(struct world *w, struct client *c)
 		order(w, c, ORDER_STAND, 0);
 	else if (c->term == 0)
 		order(w, c, ORDER_RETIRE, 0);
+	if (config.floor && !random_once_in(&w->run, 4))
+		tell_floor(w, c);
 }
 
 /* ---- time ---- */
@@ -728,6 +937,22 @@ static void timers(struct world *w)
 			deliver_event(w, &w->clients[i], (struct elector_event){.type = ELECTOR_EV_TIMER});
 }
 
+/* Whether the supervisor had something to do of which a core in good health hears. */
+static bool oblige(struct world *w, struct client *c)
+{
+	bool floor_due = c->disk.durable < c->disk.wanted || c->disk.durable > c->disk.told_durable;
+
+	if (!w->obliging || c->order_count > 0)
+		return false;
+	if (c->fencing.running)
+		tell_peer_fenced(w, c, c->fencing.wanted || !c->fencing.asked);
+	else if (w->config.floor && floor_due)
+		write_floor(w, c);
+	else
+		return false;
+	return true;
+}
+
 /* Everything that can happen without time passing happens, in order. */
 static void settle(struct world *w)
 {
@@ -737,6 +962,7 @@ static void settle(struct world *w)
 		for (unsigned i = 0; i < CLIENTS; i++) {
 			struct client *c = &w->clients[i];
 
+			moved = oblige(w, c) || moved;
 			if (c->order_count > 0) {
 				deliver_order(w, c);
 				moved = true;

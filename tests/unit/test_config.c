@@ -240,30 +240,23 @@ static void test_ranges(void **state)
 static void test_not_yet_supported(void **state)
 {
 	static const char *const set[] = {"http { listen = \"127.0.0.1:8650\" }",
-					  "watchdog { device = \"/dev/watchdog\" }",
 					  "realtime { lock_memory = true }",
 					  "realtime { priority = 1 }",
 					  "zookeeper { tls { ca = /a } }",
 					  "zookeeper { tls { cert = /a } }",
 					  "zookeeper { tls { key = /a } }",
 					  "election a { interop = true }",
-					  "election a { takeover_delay = 1s }",
-					  "election a { on_panic = exit }",
 					  "election a { score_slack = 0 }",
 					  "election a { score_settle = 1s }",
-					  "election a { hooks { fence_peer = {\"/x\"} } }",
-					  "election a { hooks { fence_peer_timeout = 31s } }",
 					  "election a { check { command = {\"/x\"} } }",
 					  "election a { check { fall = 4 } }",
 					  "election a { score { interval = 3s } }",
 					  "election a { service { command = {\"/x\"} } }",
 					  "election a { service { on_exit = restart } }"};
 	struct run r = accept_text(
-		"http { listen = \"\" } watchdog { device = \"\" } realtime { lock_memory = no priority = 0 }"
-		"zookeeper { tls { ca = \"\" } } election a { interop = off takeover_delay = 0ms on_panic = "
-		"log "
-		"score_slack = -1 hooks { fence_peer = {} fence_peer_timeout = 30000 } check { command = {} "
-		"rise = 2 } "
+		"http { listen = \"\" } realtime { lock_memory = no priority = 0 }"
+		"zookeeper { tls { ca = \"\" } } election a { interop = off score_slack = -1 "
+		"check { command = {} rise = 2 } "
 		"score { interval = 2000ms } service { command = {} on_exit = leave } }");
 
 	(void)state;
@@ -271,8 +264,64 @@ static void test_not_yet_supported(void **state)
 	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
 		refuse_with(set[i], ": not yet supported\n");
 	refuse("zookeeper {\n tls {\n  ca = /a\n } }\n", "t.conf:3: zookeeper: tls: ca: not yet supported\n");
-	refuse_with("election a { on_panic = explode }", "\"explode\" is none of log|exit|reboot");
 	refuse_with("http { listen = \"a b\" }", "has a space in it");
+}
+
+/*
+ * Goal: what guards against a leader that did not leave is kept where it belongs, and is nothing by default.
+ * Method: each option set, then none.
+ */
+static void test_guards(void **state)
+{
+	struct run r = accept_text("data_dir = /d watchdog { device = \"/dev/watchdog\" } election a { "
+				   "takeover_delay = 5s on_panic = reboot "
+				   "hooks { fence_peer = {\"/x\", \"peer\"} fence_peer_timeout = 31s } }"
+				   "election b { on_panic = exit }");
+	const struct config_election *e = &r.config->elections[0];
+
+	(void)state;
+	assert_string_equal(r.config->data_dir, "/d");
+	assert_string_equal(r.config->watchdog_device, "/dev/watchdog");
+	assert_true(e->takeover_delay_ns == 5000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->on_panic, CONFIG_PANIC_REBOOT);
+	assert_int_equal(e->fence_peer.command.count, 2);
+	assert_string_equal(e->fence_peer.command.words[1], "peer");
+	assert_true(e->fence_peer.timeout_ns == 31000 * TENURE_NS_PER_MS);
+	assert_int_equal(r.config->elections[1].on_panic, CONFIG_PANIC_EXIT);
+	run_free(&r);
+	r = accept_text("election a { }");
+	e = &r.config->elections[0];
+	assert_string_equal(r.config->watchdog_device, "");
+	assert_true(e->takeover_delay_ns == 0);
+	assert_int_equal(e->on_panic, CONFIG_PANIC_LOG);
+	assert_null(e->fence_peer.command.words);
+	run_free(&r);
+	refuse_with("election a { on_panic = explode }", "\"explode\" is none of log|exit|reboot");
+	refuse_with("watchdog { device = dev/watchdog }", "is not an absolute path");
+	refuse_with("election a { hooks { fence_peer = {\"x\"} } }", "fence_peer: \"x\" is not an absolute path");
+}
+
+/*
+ * Goal: a watchdog device, which counts in seconds, is refused where a lease is too short for it. Method: leases
+ * around the shortest that will do, with a candidate and without.
+ */
+static void test_watchdog_fits(void **state)
+{
+	static const char format[] = "watchdog {\n device = /w\n}\nzookeeper { session_timeout = %s tick_time = 1s "
+				     "heartbeat = 100 ping_slack = 100 }\nelection a { candidate = %s }";
+	char text[512];
+	struct run r;
+
+	(void)state;
+	snprintf(text, sizeof(text), format, "2000", "true");
+	r = accept_text(text); /* 2 - (0.6 + 0.1 + 0.3) = 1 */
+	run_free(&r);
+	snprintf(text, sizeof(text), format, "1999", "true");
+	refuse(text, "t.conf:2: watchdog: device: its shortest timeout is 1 s, but a lease of 1.999 s surely leaves "
+		     "only 0.999 s\n");
+	snprintf(text, sizeof(text), format, "1999", "false");
+	r = accept_text(text);
+	run_free(&r);
 }
 
 /*
@@ -463,6 +512,24 @@ static void check_hook(const char *folder, const char *file, const char *user, c
 	run_free(&r);
 }
 
+/* No hook is passed over. */
+static void check_every_hook(const char *folder)
+{
+	static const char *const hooks[] = {"gain", "lose", "fence", "fence_peer", "follow", "notify"};
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		char text[512], expected[128];
+
+		snprintf(text, sizeof(text), "election a { hooks { %s\n%s = {\"%s/none\"} } }",
+			 strcmp(hooks[i], "lose") == 0 ? "" : "lose = {\"/bin/true\"}", hooks[i], folder);
+		snprintf(expected, sizeof(expected), "t.conf:2: election \"a\": hooks: %s: ", hooks[i]);
+		struct run r = run_parse(text, strlen(text), NULL, 0, true);
+		if (strncmp(r.said, expected, strlen(expected)) != 0)
+			fail_msg("\"%s\" is not said first in \"%s\"", expected, r.said);
+		run_free(&r);
+	}
+}
+
 /*
  * Goal: a hook that is missing, a directory, not executable or changeable by others is refused; without
  * check_files nothing is looked at.
@@ -483,6 +550,7 @@ static void test_hook_files(void **state)
 	assert_int_equal(chmod(path, 0755), 0);
 	check_hook(folder, "d/h", "", NULL);
 	check_hook(folder, "d", "", "is not a regular file\n");
+	check_every_hook(folder);
 	if (geteuid() == 0) {
 		assert_int_equal(chmod(path, 0757), 0);
 		check_hook(folder, "d/h", "", "others can change ");
@@ -735,6 +803,9 @@ static void compare_elections(const struct config_election *a, const struct conf
 	assert_int_equal(a->backoff_ns, b->backoff_ns);
 	assert_int_equal(a->backoff_max_ns, b->backoff_max_ns);
 	assert_int_equal(a->budget.ride_out_ns, b->budget.ride_out_ns);
+	assert_int_equal(a->takeover_delay_ns, b->takeover_delay_ns);
+	assert_int_equal(a->on_panic, b->on_panic);
+	assert_int_equal(a->fence_peer.timeout_ns, b->fence_peer.timeout_ns);
 }
 
 /*
@@ -761,6 +832,7 @@ static void test_sample_shows_defaults(void **state)
 	assert_int_equal(a->zookeeper.ping_slack_ns, b->zookeeper.ping_slack_ns);
 	assert_string_equal(a->zookeeper.auth_file, b->zookeeper.auth_file);
 	assert_int_equal(a->zookeeper.acl, b->zookeeper.acl);
+	assert_string_equal(a->watchdog_device, b->watchdog_device);
 	assert_string_equal(a->control.socket, b->control.socket);
 	assert_string_equal(a->control.group_name, b->control.group_name);
 	assert_string_equal(a->control.admin_group_name, b->control.admin_group_name);
@@ -829,6 +901,7 @@ static void test_explain(void **state)
 	fclose(stream);
 	assert_string_equal(
 		text, "ZooKeeper at a:1/c: lease 20 s, a heartbeat every 1 s, no server's tick above 3 s\n"
+		      "the highest tokens seen are kept in /var/lib/tenure: only higher ones may lead\n"
 		      "\n"
 		      "election \"pg\" at /c/tenure/pg, member \"m\"\n"
 		      "  rides out 8.1 s without ZooKeeper; after a crash a standby takes over within 20 s "
@@ -851,6 +924,42 @@ static void test_explain(void **state)
 		      "     19.600 s  out of office\n"
 		      "     20.000 s  the session may expire: somebody else may lead\n"
 		      "  no gain and lose hooks: leadership is only announced\n");
+	free(text);
+	run_free(&r);
+}
+
+/*
+ * Goal: what comes before gain after an unclean end, what happens in panic, the watchdog and the floor are explained.
+ * Method: all of them, one a line.
+ */
+static void test_explain_guards(void **state)
+{
+	static const char *const lines[] = {
+		"\nno tokens are kept: an ensemble that was wiped or restored would be obeyed\n",
+		"\nwatchdog /w: resets the host when it is not fed for 14 s; not fed while a lease in office has less "
+		"left\n",
+		"\n  after an unclean end: waits 5 s, then the fence_peer hook, at most 30 s, before gain\n",
+		"\n  if the service cannot be put out of office, the agent exits when the lease is over\n",
+		"\n  after an unclean end: waits 0.25 s\n",
+		"\n  after an unclean end: the fence_peer hook, at most 1 s, before gain\n",
+		"\n  if the service cannot be put out of office, the host is rebooted when the lease is over\n",
+	};
+	struct run r = accept_text("member = m data_dir = \"\" watchdog { device = /w }"
+				   "election a { takeover_delay = 5s on_panic = exit hooks { fence_peer = /p } }"
+				   "election b { takeover_delay = 250 }"
+				   "election c { on_panic = reboot hooks { fence_peer = /p fence_peer_timeout = 1s } }");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(stream);
+	config_explain(r.config, stream);
+	fclose(stream);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (strstr(text, lines[i]) == NULL)
+			fail_msg("not said: %s\nin: %s", lines[i], text);
+	}
 	free(text);
 	run_free(&r);
 }
@@ -939,6 +1048,9 @@ int main(void)
 		cmocka_unit_test(test_sample_shows_defaults),
 		cmocka_unit_test(test_options_documented),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_explain_guards),
+		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_watchdog_fits),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_elector_sees_the_same),
 	};

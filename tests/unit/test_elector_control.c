@@ -40,6 +40,28 @@ static void test_requests(void **state)
 	assert_true(line.force);
 	assert_int_equal(parse("{\"command\":\"resign\",\"force\":false}\r", &line), 0);
 	assert_false(line.force);
+	assert_int_equal(parse("{\"command\":\"recover\",\"election\":\"pg\"}", &line), 0);
+	assert_int_equal(line.command, CONTROL_RECOVER);
+}
+
+/* Goal: forget is told what of, and whose at most. Method: each form, down to the bounds of a token. */
+static void test_forget(void **state)
+{
+	struct control_line line;
+
+	(void)state;
+	assert_int_equal(parse("{\"command\":\"forget\",\"election\":\"pg\"}", &line), 0);
+	assert_int_equal(line.command, CONTROL_FORGET);
+	assert_false(line.token || line.look);
+	assert_true(line.incumbent == -1);
+	assert_int_equal(parse("{\"command\":\"forget\",\"token\":true,\"look\":true}", &line), 0);
+	assert_true(line.token && line.look);
+	assert_int_equal(parse("{\"command\":\"forget\",\"incumbent\":\"9223372036854775807\"}", &line), 0);
+	assert_true(line.incumbent == INT64_MAX);
+	assert_int_equal(parse("{\"command\":\"forget\",\"incumbent\":\"0\"}", &line), 0);
+	assert_true(line.incumbent == 0);
+	assert_int_equal(parse("{\"command\":\"forget\",\"incumbent\":null}", &line), 0);
+	assert_true(line.incumbent == -1);
 }
 
 /* Goal: anything else is refused and leaves the result alone. Method: bad shapes, one by one. */
@@ -62,6 +84,13 @@ static void test_refused(void **state)
 		{"{\"command\":\"format\"}", -ENOSYS},
 		{"{\"command\":\"resign\",\"election\":1}", -EINVAL},
 		{"{\"command\":\"resign\",\"force\":\"yes\"}", -EINVAL},
+		{"{\"command\":\"forget\",\"token\":\"5\"}", -EINVAL},
+		{"{\"command\":\"forget\",\"look\":1}", -EINVAL},
+		{"{\"command\":\"forget\",\"incumbent\":5}", -EINVAL},
+		{"{\"command\":\"forget\",\"incumbent\":\"\"}", -EINVAL},
+		{"{\"command\":\"forget\",\"incumbent\":\"-1\"}", -EINVAL},
+		{"{\"command\":\"forget\",\"incumbent\":\"5x\"}", -EINVAL},
+		{"{\"command\":\"forget\",\"incumbent\":\"9223372036854775808\"}", -EINVAL},
 	};
 	struct control_line line = {.command = CONTROL_IS_LEADER, .election = "kept"};
 
@@ -99,7 +128,7 @@ static void test_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests), cmocka_unit_test(test_refused), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_requests), cmocka_unit_test(test_forget), cmocka_unit_test(test_refused), cmocka_unit_test(test_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

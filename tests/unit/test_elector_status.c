@@ -21,7 +21,7 @@
 static const char *const election_keys[] = {
 	"state", "reason", "since", "candidate", "leader", "leader_address", "phase", "token", "lease_ms", "hold_ms",
 	"position", "members", "paused", "eligible", "healthy", "ready", "score", "record_age_ms", "transitions",
-	"last_hook",
+	"last_hook", "blocked", "token_floor",
 };
 
 static const struct tenure_incumbent us = {
@@ -268,6 +268,55 @@ static void test_lease_of_another_session(void **state)
 	assert_true(facts.lease_ns == NOW + 20 * NS_PER_S);
 }
 
+/*
+ * Goal: a candidate in first place says what keeps it from office, and nobody else says that. Method: what the core
+ * knows of one that is blocked, changed point by point.
+ */
+static void test_blocked(void **state)
+{
+	struct config_election config = {.name = (char *)"pg"};
+	struct shell shell = {0};
+	struct contest contest = {.shell = &shell, .config = &config};
+	struct elector *core = &contest.core;
+	struct status_election facts;
+	json_t *json;
+
+	(void)state;
+	core->up = core->listed = true;
+	core->view.position = 1;
+	core->own.czxid = 42;
+	strcpy(core->own.name, "_c_1-latch-0000000001");
+	core->blocker = ELECTOR_BLOCKED_FENCE;
+	contest.floor = (struct contest_floor){.known = true, .seen = INT64_MAX, .durable = INT64_MAX};
+	facts_election(&contest, NOW, &facts);
+	assert_string_equal(facts.blocked, elector_blocker_name(ELECTOR_BLOCKED_FENCE));
+	json = status_election_json(&facts, NOW);
+	assert_string_equal(text(json, "blocked"), facts.blocked);
+	assert_string_equal(text(json, "token_floor"), "9223372036854775807");
+	json_decref(json);
+	core->blocker = ELECTOR_BLOCKED_FLOOR;
+	facts_election(&contest, NOW, &facts);
+	assert_string_equal(facts.blocked, elector_blocker_name(ELECTOR_BLOCKED_FLOOR));
+	contest.floor.broken = true;
+	facts_election(&contest, NOW, &facts);
+	assert_non_null(strstr(facts.blocked, "damaged"));
+	core->blocker = ELECTOR_CLEAR;
+	facts_election(&contest, NOW, &facts);
+	assert_null(facts.blocked);
+	core->blocker = ELECTOR_BLOCKED_FENCE;
+	core->view.position = 2;
+	facts_election(&contest, NOW, &facts);
+	assert_null(facts.blocked);
+	core->view.position = 1;
+	core->term = 42;
+	facts_election(&contest, NOW, &facts);
+	assert_null(facts.blocked);
+	core->term = 0;
+	core->up = false;
+	facts_election(&contest, NOW, &facts);
+	assert_null(facts.blocked);
+}
+
 /* Goal: the last hook's end is told apart from a signal. Method: one of each. */
 static void test_last_hook(void **state)
 {
@@ -366,7 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_leader),
 		cmocka_unit_test(test_no_lead_past_the_lease), cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_leads), cmocka_unit_test(test_standby), cmocka_unit_test(test_last_hook),
+		cmocka_unit_test(test_leads), cmocka_unit_test(test_standby), cmocka_unit_test(test_last_hook), cmocka_unit_test(test_blocked),
 		cmocka_unit_test(test_lease_and_hold), cmocka_unit_test(test_lease_of_another_session),
 		cmocka_unit_test(test_agent), cmocka_unit_test(test_token), cmocka_unit_test(test_instant_text),
 	};

@@ -67,6 +67,7 @@ static void every_type_passes(void **state)
 		assert_int_equal(message_receive(f->b, &got), 1);
 		assert_memory_equal(&m, &got, sizeof(m));
 		assert_int_equal(got.version, MESSAGE_VERSION);
+		assert_non_null(message_type_name(type));
 		assert_string_not_equal(message_type_name(type), "unknown");
 	}
 	assert_string_equal(message_type_name(MESSAGE_TYPE_COUNT), "unknown");
@@ -161,6 +162,47 @@ static void absurd_times_are_refused(void **state)
 }
 
 /*
+ * Goal: the messages about floors, fencing and recovery are checked like all others.
+ * Method: spoil each field that can be wrong.
+ */
+static void floors_and_fencing(void **state)
+{
+	struct fixture *f = *state;
+	struct message good = numbered(MESSAGE_FLOOR, 0, 0), m;
+
+	good.version = MESSAGE_VERSION;
+	good.u.floor.seen = 7;
+	good.u.floor.durable = INT64_MAX;
+	assert_int_equal(pass(f, &good, sizeof(good)), 1);
+	m = good, m.u.floor.seen = -1;
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+	m = good, m.u.floor.durable = -1;
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+	m = good, memset(&m.u.floor.broken, 2, 1);
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+
+	m = numbered(MESSAGE_PEER_FENCED, 0, 7), m.version = MESSAGE_VERSION;
+	assert_int_equal(pass(f, &m, sizeof(m)), 1);
+	memset(&m.u.fenced.ok, 2, 1);
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+
+	good = numbered(MESSAGE_FENCE_PEER, 0, 7), good.version = MESSAGE_VERSION;
+	good.u.peer.wanted = true;
+	assert_int_equal(pass(f, &good, sizeof(good)), 1);
+	m = good, memset(&m.u.peer.wanted, 2, 1);
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+	m = good, m.u.peer.incumbent.token = -1;
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+	m = good, memset(m.u.peer.incumbent.address, 'x', sizeof(m.u.peer.incumbent.address));
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+
+	m = numbered(MESSAGE_RECOVER, 0, -1), m.version = MESSAGE_VERSION;
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+	m = numbered(MESSAGE_FORGET_FLOOR, 0, 0), m.version = MESSAGE_VERSION + 1;
+	assert_int_equal(pass(f, &m, sizeof(m)), -EPROTO);
+}
+
+/*
  * Goal: no bytes at all make the receiver read what it must not.
  * Method: random messages of the right size and version; a sanitizer build sees a bad read.
  */
@@ -233,9 +275,10 @@ static void newer_ones_supersede(void **state)
 	const struct message in[] = {
 		numbered(MESSAGE_LEASE, 0, 1),	numbered(MESSAGE_STATE, 0, 2),	numbered(MESSAGE_STATE, 1, 3),
 		numbered(MESSAGE_LOST, 0, 4),	numbered(MESSAGE_LEASE, 0, 5),	numbered(MESSAGE_STATE, 0, 6),
-		numbered(MESSAGE_LEADER, 0, 7), numbered(MESSAGE_LEADER, 0, 8),
+		numbered(MESSAGE_LEADER, 0, 7), numbered(MESSAGE_LEADER, 0, 8), numbered(MESSAGE_FLOOR, 0, 9),
+		numbered(MESSAGE_FLOOR, 1, 10), numbered(MESSAGE_FLOOR, 0, 11),
 	};
-	static const int64_t out[] = {3, 4, 5, 6, 8};
+	static const int64_t out[] = {3, 4, 5, 6, 8, 10, 11};
 	struct message got;
 
 	assert_non_null(queue);
@@ -284,6 +327,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(empty_and_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nonsense_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(absurd_times_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(floors_and_fencing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(random_bytes_are_survived, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(queue_keeps_the_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(newer_ones_supersede, set_up, tear_down),

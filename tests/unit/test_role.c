@@ -16,7 +16,7 @@ struct fixture {
 	struct role_update u;
 };
 
-/* With every hook: gain 60 s, handoff 60 s, lose 4 s, fence 2 s, no limit for follow. */
+/* With gain 60 s, handoff 60 s, lose 4 s, fence 2 s; neither follow nor fence_peer, and no token floor. */
 static struct role_config full_config(void)
 {
 	return (struct role_config){
@@ -108,6 +108,29 @@ static void stop(struct fixture *f, int64_t ms, bool force)
 	step(f, (struct role_event){.type = ROLE_EV_STOP, .now_ns = AT(ms), .u.force = force});
 }
 
+static void fence_peer(struct fixture *f, int64_t ms, int64_t token, bool wanted)
+{
+	struct role_event event = {.type = ROLE_EV_FENCE_PEER, .now_ns = AT(ms)};
+
+	event.u.fence_peer.token = token;
+	event.u.fence_peer.wanted = wanted;
+	step(f, event);
+}
+
+static void token_floor(struct fixture *f, int64_t ms, int64_t seen, int64_t durable)
+{
+	struct role_event event = {.type = ROLE_EV_FLOOR, .now_ns = AT(ms)};
+
+	event.u.floor.seen = seen;
+	event.u.floor.durable = durable;
+	step(f, event);
+}
+
+static void recover(struct fixture *f, int64_t ms)
+{
+	step(f, (struct role_event){.type = ROLE_EV_RECOVER, .now_ns = AT(ms)});
+}
+
 enum leader_kind { NOBODY, PROMOTING, LEADING, GONE, SELF };
 
 static void leader(struct fixture *f, int64_t ms, enum leader_kind kind, int64_t token)
@@ -135,7 +158,7 @@ static void action_text(const struct role_action *a, char *out, size_t size)
 		snprintf(out, size, "term");
 		break;
 	case ROLE_DO_KILL:
-		snprintf(out, size, "kill");
+		snprintf(out, size, a->hook == ROLE_HOOK_NONE ? "kill all" : "kill");
 		break;
 	case ROLE_DO_STAND:
 		snprintf(out, size, "stand");
@@ -152,6 +175,12 @@ static void action_text(const struct role_action *a, char *out, size_t size)
 	case ROLE_DO_CHANGED:
 		snprintf(out, size, "%s>%s %s", role_state_name(a->old_state), role_state_name(a->state),
 			 tenure_reason_name(a->reason));
+		break;
+	case ROLE_DO_PEER_FENCED:
+		snprintf(out, size, "peer %" PRId64 " %s", a->token, a->ok ? "fenced" : "not fenced");
+		break;
+	case ROLE_DO_ON_PANIC:
+		snprintf(out, size, "on panic %" PRId64, a->token);
 		break;
 	}
 }
@@ -231,7 +260,7 @@ static void test_startup_fence(void **state)
 	(void)state;
 	begin(&f, full_config(), false);
 	hook_done(&f, 100, 1);
-	assert_did(&f, "run fence 2000ms startup planned token 0, starting>fencing startup");
+	assert_did(&f, "kill all, run fence 2000ms startup planned token 0, starting>fencing startup");
 	hook_done(&f, 200, 0);
 	assert_did(&f, "fencing>starting startup, starting>standby startup, stand");
 }
@@ -260,7 +289,7 @@ static void test_startup_backoff(void **state)
 	config.has[ROLE_HOOK_FENCE] = false;
 	begin(&f, config, false);
 	hook_done(&f, 10, 1);
-	assert_did(&f, "");
+	assert_did(&f, "kill all");
 	assert_due(&f, 1010);
 }
 
@@ -559,8 +588,11 @@ static void test_forced_schedule(void **state)
 	assert_did(&f, "kill");
 	hook_done(&f, 19600, -1);
 	assert_did(&f, "fencing>panic lease");
-	assert_int_equal(role_deadline(&f.r), INT64_MAX);
 	assert_true(role_in_office(&f.r));
+	assert_due(&f, 20000);
+	tick(&f, 20000);
+	assert_did(&f, "on panic 5");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
 }
 
 /* Goal: fence may end what lose could not. Method: lose killed, fence succeeds. */
@@ -572,7 +604,7 @@ static void test_fence_succeeds(void **state)
 	begin_active(&f, full_config());
 	tick(&f, 13600);
 	hook_done(&f, 14000, 1);
-	assert_did(&f, "run fence 2000ms lease token 5, demoting>fencing lease");
+	assert_did(&f, "kill all, run fence 2000ms lease token 5, demoting>fencing lease");
 	hook_done(&f, 15000, 0);
 	assert_did(&f, "give up 5, fencing>standby lease, stand");
 	assert_false(role_in_office(&f.r));
@@ -603,7 +635,7 @@ static void test_no_fence(void **state)
 	begin_active(&f, config);
 	leave(&f, 2000);
 	hook_done(&f, 2500, 1);
-	assert_did(&f, "demoting>panic resign");
+	assert_did(&f, "kill all, demoting>panic resign");
 }
 
 /* Goal: without any hook the office is left at once. Method: the schedule's point, a resignation. */
@@ -708,14 +740,14 @@ static void test_late_wakeup(void **state)
 	assert_did(&f, "active>demoting pause, run lose 2600ms pause token 5");
 	begin_active(&f, config);
 	tick(&f, 17600);
-	assert_did(&f, "active>demoting pause, run fence 2000ms pause token 5, demoting>fencing pause");
+	assert_did(&f, "active>demoting pause, kill all, run fence 2000ms pause token 5, demoting>fencing pause");
 	begin_active(&f, config);
 	tick(&f, 18600);
-	assert_did(&f, "active>demoting pause, run fence 1000ms pause token 5, demoting>fencing pause");
+	assert_did(&f, "active>demoting pause, kill all, run fence 1000ms pause token 5, demoting>fencing pause");
 	/* Past everything: the hook gets its own limit all the same. */
 	begin_active(&f, config);
 	tick(&f, 50000);
-	assert_did(&f, "active>demoting pause, run fence 2000ms pause token 5, demoting>fencing pause");
+	assert_did(&f, "active>demoting pause, kill all, run fence 2000ms pause token 5, demoting>fencing pause");
 	assert_due(&f, 52000);
 
 	config.has[ROLE_HOOK_FENCE] = false;
@@ -766,18 +798,89 @@ static void test_lose_outlives_kill(void **state)
 	assert_did(&f, "");
 	tick(&f, 19600);
 	assert_did(&f, "demoting>panic lease");
-	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	assert_due(&f, 20000);
 	assert_true(role_in_office(&f.r));
-	/* Its end is no news any more, not even a good one. */
-	hook_done(&f, 30000, 0);
-	assert_did(&f, "");
-	assert_int_equal(f.r.state, ROLE_PANIC);
 
 	begin_active(&f, full_config());
 	tick(&f, 13600);
 	tick(&f, 17600);
-	hook_done(&f, 19599, -1);
-	assert_did(&f, "run fence 1ms lease token 5, demoting>fencing lease");
+	hook_done(&f, 18600, -1);
+	assert_did(&f, "run fence 1000ms lease token 5, demoting>fencing lease");
+
+	/* With too little left for fence to succeed, it gets its limit all the same. */
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 17600);
+	hook_done(&f, 18601, -1);
+	assert_did(&f, "run fence 2000ms lease token 5, demoting>fencing lease");
+}
+
+/* A lose hook that is killed at its limit and not reaped: PANIC at 19.6 s. */
+static void begin_stuck(struct fixture *f, struct role_config config)
+{
+	begin_active(f, config);
+	tick(f, 13600);
+	tick(f, 17600);
+	tick(f, 19600);
+	assert_int_equal(f->r.state, ROLE_PANIC);
+	assert_int_equal(f->r.hook, ROLE_HOOK_LOSE);
+}
+
+/*
+ * Goal: when the process that outlived its KILL is gone at last, fence runs, once. Method: a lose hook, whose exit
+ * status is no news any more, not even a good one; a gain hook; a fence hook; no fence hook; a stop by force.
+ */
+static void test_reaped_in_panic(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_stuck(&f, config);
+	hook_done(&f, 30000, 0);
+	assert_did(&f, "panic>demoting lease, run fence 2000ms lease token 5, demoting>fencing lease");
+	hook_done(&f, 30500, 1);
+	assert_did(&f, "fencing>panic lease, on panic 5");
+
+	begin_stuck(&f, config);
+	hook_done(&f, 30000, -1);
+	hook_done(&f, 31000, 0);
+	assert_did(&f, "give up 5, fencing>standby lease, stand");
+
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 13600);
+	tick(&f, 14100);
+	tick(&f, 19600);
+	assert_did(&f, "demoting>panic lease");
+	hook_done(&f, 19700, -1);
+	assert_did(&f, "panic>demoting lease, run fence 2000ms lease token 5, demoting>fencing lease");
+
+	begin_active(&f, config);
+	tick(&f, 17600);
+	tick(&f, 19600);
+	tick(&f, 20600);
+	assert_did(&f, "fencing>panic pause, on panic 5");
+	hook_done(&f, 30000, 0);
+	assert_did(&f, "");
+
+	begin_stuck(&f, config);
+	stop(&f, 19700, true);
+	assert_true(role_stopped(&f.r));
+	hook_done(&f, 19800, -1);
+	assert_did(&f, "");
+	assert_true(role_stopped(&f.r));
+
+	config.has[ROLE_HOOK_FENCE] = false;
+	config.budget.fence_ns = 0;
+	begin_active(&f, config);
+	leave(&f, 2000);
+	tick(&f, 19600);
+	tick(&f, 20600);
+	assert_int_equal(f.r.state, ROLE_PANIC);
+	hook_done(&f, 30000, 0);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_PANIC);
 }
 
 /* Goal: the same of a fence hook, a second after its KILL, and of a gain hook. Method: none is ever reaped. */
@@ -794,7 +897,7 @@ static void test_fence_and_gain_outlive_kill(void **state)
 	assert_did(&f, "kill");
 	assert_due(&f, 20600);
 	tick(&f, 20600);
-	assert_did(&f, "fencing>panic lease");
+	assert_did(&f, "fencing>panic lease, on panic 5");
 
 	begin_standby(&f, full_config());
 	lead(&f, 1000, 5, 0);
@@ -840,6 +943,7 @@ static void test_stop_while_hook_outlives_kill(void **state)
 	tick(&f, 13600);
 	tick(&f, 17600);
 	tick(&f, 19600);
+	tick(&f, 20000);
 	stop(&f, 21000, false);
 	assert_did(&f, "");
 	assert_false(role_stopped(&f.r));
@@ -853,8 +957,12 @@ static void test_stop_while_hook_outlives_kill(void **state)
 	tick(&f, 19600);
 	stop(&f, 21000, false);
 	hook_done(&f, 22000, -1);
-	assert_did(&f, "panic>demoting stop, run fence 2000ms stop token 5, demoting>fencing stop");
-	hook_done(&f, 23000, 0);
+	assert_did(&f, "panic>demoting lease, run fence 2000ms lease token 5, demoting>fencing lease");
+	hook_done(&f, 23000, 1);
+	assert_did(&f, "fencing>panic lease, panic>demoting stop, run lose 4000ms stop token 5");
+	hook_done(&f, 23100, 1);
+	assert_did(&f, "kill all, run fence 2000ms stop token 5, demoting>fencing stop");
+	hook_done(&f, 24000, 0);
 	assert_did(&f, "give up 5, fencing>out stop");
 
 	/* Stopped by force before: it ends when the hook is given up. */
@@ -902,6 +1010,291 @@ static void test_start_outlives_kill(void **state)
 		stop(&f, 62000, true);
 		assert_true(role_stopped(&f.r));
 	}
+}
+
+/* ---- everything of the election is killed ---- */
+
+/*
+ * Goal: before fence, and before PANIC without it, KILL is said once, whoever failed. Method: lose overruns, so that
+ * it was killed before; it fails by itself after a gain hook was killed; no hook has run in the term.
+ */
+static void test_kill_before_fence(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, config);
+	leave(&f, 2000);
+	tick(&f, 13600);
+	tick(&f, 17600);
+	assert_did(&f, "kill");
+	assert_int_equal(f.u.actions[0].hook, ROLE_HOOK_LOSE);
+	hook_done(&f, 17601, -1);
+	assert_did(&f, "run fence 1999ms resign token 5, demoting>fencing resign");
+
+	/* What lose left behind is not what gain did. */
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	leave(&f, 2000);
+	assert_int_equal(f.u.actions[1].hook, ROLE_HOOK_GAIN);
+	tick(&f, 4000);
+	assert_did(&f, "kill");
+	hook_done(&f, 4100, -1);
+	hook_done(&f, 4200, 1);
+	assert_did(&f, "kill all, run fence 2000ms resign planned token 5, demoting>fencing resign");
+
+	/* Woken with the gain hook at work: it is killed, and that was everything. */
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 18000);
+	assert_did(&f, "promoting>demoting pause, term, kill");
+	hook_done(&f, 18001, -1);
+	assert_did(&f, "run fence 1599ms pause token 5, demoting>fencing pause");
+
+	/* Each term has its own: the startup lose was killed, and no hook has run since. */
+	config.has[ROLE_HOOK_GAIN] = false;
+	config.handoff_ns = 100 * MS;
+	begin(&f, config, false);
+	tick(&f, 100);
+	assert_did(&f, "kill");
+	hook_done(&f, 100, 0);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 18000);
+	assert_did(&f, "active>demoting pause, kill all, run fence 1600ms pause token 5, demoting>fencing pause");
+}
+
+/*
+ * Goal: a supervisor that wakes with lose at work goes to the latest point passed. Method: past the kill point, past
+ * the schedule; the hook has succeeded meanwhile.
+ */
+static void test_late_wakeup_with_lose(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 18200);
+	assert_did(&f, "kill");
+	hook_done(&f, 18250, -1);
+	assert_did(&f, "run fence 1350ms lease token 5, demoting>fencing lease");
+
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	tick(&f, 50000);
+	assert_did(&f, "kill");
+	hook_done(&f, 50001, -1);
+	assert_did(&f, "run fence 2000ms lease token 5, demoting>fencing lease");
+
+	begin_active(&f, full_config());
+	leave(&f, 2000);
+	tick(&f, 50000);
+	assert_did(&f, "kill");
+	hook_done(&f, 50001, -1);
+	assert_did(&f, "run fence 2000ms resign token 5, demoting>fencing resign");
+
+	begin_active(&f, full_config());
+	tick(&f, 13600);
+	hook_done(&f, 50000, 0);
+	assert_did(&f, "kill, give up 5, demoting>standby lease, stand");
+}
+
+/* ---- PANIC ---- */
+
+/* PANIC at 2.6 s, with the lease to run for long: lose and fence (where there is one) have failed. */
+static void begin_panic(struct fixture *f, struct role_config config)
+{
+	begin_active(f, config);
+	leave(f, 2000);
+	hook_done(f, 2500, 1);
+	if (config.has[ROLE_HOOK_FENCE])
+		hook_done(f, 2600, 1);
+	assert_int_equal(f->r.state, ROLE_PANIC);
+	assert_int_equal(f->r.hook, ROLE_HOOK_NONE);
+}
+
+/*
+ * Goal: an operator's RECOVER runs lose again, from the beginning and however late it is, then fence. Method: long
+ * before the demotion point with a short and a long handoff limit, between the points, past them all.
+ */
+static void test_recover(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin_panic(&f, config);
+	recover(&f, 3000);
+	assert_did(&f, "panic>demoting resign, run lose 4000ms resign token 5");
+	hook_done(&f, 3100, 0);
+	assert_did(&f, "give up 5, demoting>standby resign, stand");
+	recover(&f, 3200);
+	assert_did(&f, "");
+
+	begin_panic(&f, config);
+	recover(&f, 17500);
+	assert_did(&f, "panic>demoting resign, run lose 4000ms resign token 5");
+	assert_due(&f, 21500);
+	tick(&f, 21500);
+	assert_did(&f, "kill");
+	hook_done(&f, 21500, -1);
+	assert_did(&f, "run fence 2000ms resign token 5, demoting>fencing resign");
+	hook_done(&f, 22000, 0);
+	assert_did(&f, "give up 5, fencing>standby resign, stand");
+
+	begin_panic(&f, config);
+	tick(&f, 20000);
+	recover(&f, 90000);
+	assert_did(&f, "panic>demoting resign, run lose 4000ms resign token 5");
+	hook_done(&f, 90100, 1);
+	assert_did(&f, "kill all, run fence 2000ms resign token 5, demoting>fencing resign");
+	hook_done(&f, 90200, 1);
+	assert_did(&f, "fencing>panic resign, on panic 5");
+	recover(&f, 90300);
+	assert_did(&f, "panic>demoting resign, run lose 4000ms resign token 5");
+
+	/* The lease has that long: at leisure, until somebody is in a hurry. */
+	config.handoff_ns = 10 * SECOND;
+	begin_panic(&f, config);
+	recover(&f, 3600);
+	assert_did(&f, "panic>demoting resign, run lose 10000ms resign token 5");
+	assert_due(&f, 13600);
+	stop(&f, 5000, true);
+	assert_due(&f, 9000);
+	begin_panic(&f, config);
+	recover(&f, 3601);
+	assert_did(&f, "panic>demoting resign, run lose 4000ms resign token 5");
+
+	/* The gain hook's failure, which led there, is backed off from. */
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	for (int64_t ms = 1100; ms < 1400; ms += 100)
+		hook_done(&f, ms, 1);
+	recover(&f, 20000);
+	hook_done(&f, 20100, 0);
+	assert_did(&f, "give up 5, demoting>out gain-failed");
+
+	/* That the fence of the first try has failed does not speak against it now. */
+	begin_panic(&f, config);
+	recover(&f, 18000);
+	tick(&f, 22000);
+	tick(&f, 23000);
+	assert_did(&f, "demoting>panic resign, on panic 5");
+	hook_done(&f, 30000, -1);
+	assert_did(&f, "panic>demoting resign, run fence 2000ms resign token 5, demoting>fencing resign");
+
+	/* Nothing to lose by: the operator's word is all there is. */
+	config.has[ROLE_HOOK_LOSE] = false;
+	config.budget.lose_ns = 0;
+	begin_standby(&f, config);
+	lead(&f, 1000, 5, 0);
+	tick(&f, 18000);
+	tick(&f, 19700);
+	hook_done(&f, 19800, -1);
+	hook_done(&f, 19900, 1);
+	assert_int_equal(f.r.state, ROLE_PANIC);
+	recover(&f, 20000);
+	assert_did(&f, "panic>demoting pause, give up 5, demoting>standby pause, stand");
+}
+
+/* Goal: RECOVER is for PANIC with no hook at work. Method: every other state; a lose hook that is not reaped. */
+static void test_recover_elsewhere(void **state)
+{
+	struct role_config config = full_config();
+	struct fixture f;
+
+	(void)state;
+	begin(&f, config, false);
+	recover(&f, 100);
+	assert_did(&f, "");
+	begin_standby(&f, config);
+	recover(&f, 100);
+	assert_did(&f, "");
+	lead(&f, 1000, 5, 0);
+	recover(&f, 1100);
+	assert_did(&f, "");
+	hook_done(&f, 1500, 0);
+	recover(&f, 1600);
+	assert_did(&f, "");
+	leave(&f, 2000);
+	recover(&f, 2100);
+	assert_did(&f, "");
+	hook_done(&f, 2500, 1);
+	recover(&f, 2600);
+	assert_did(&f, "");
+
+	begin_stuck(&f, config);
+	recover(&f, 19700);
+	assert_did(&f, "");
+	assert_int_equal(f.r.state, ROLE_PANIC);
+}
+
+/* Goal: a stop out of PANIC runs lose first too, past the schedule. Method: with a fence hook, which has failed. */
+static void test_stop_late_in_panic(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_panic(&f, full_config());
+	tick(&f, 20000);
+	assert_did(&f, "on panic 5");
+	stop(&f, 30000, false);
+	assert_did(&f, "panic>demoting stop, run lose 4000ms stop token 5");
+	assert_due(&f, 34000);
+	hook_done(&f, 31000, 1);
+	assert_did(&f, "kill all, run fence 2000ms stop token 5, demoting>fencing stop");
+	hook_done(&f, 31100, 0);
+	assert_did(&f, "give up 5, fencing>out stop");
+}
+
+/*
+ * Goal: on_panic comes once per PANIC, at the lease's end, which a proof puts off. Method: proofs; a second PANIC;
+ * PANIC with a hook not reaped, and one entered past the deadline.
+ */
+static void test_on_panic(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_panic(&f, full_config());
+	assert_due(&f, 20000);
+	tick(&f, 19999);
+	assert_did(&f, "");
+	lease(&f, 19999, 10000, T);
+	assert_did(&f, "");
+	assert_due(&f, 30000);
+	/* The message that carries the proof may be read after the deadline. */
+	lease(&f, 30001, 20000, T);
+	assert_did(&f, "");
+	assert_due(&f, 40000);
+	tick(&f, 40000);
+	assert_did(&f, "on panic 5");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	tick(&f, 41000);
+	assert_did(&f, "");
+	/* Said is said, even if the lease comes to life again. */
+	lease(&f, 42000, 41000, T);
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	recover(&f, 43000);
+	hook_done(&f, 44000, 1);
+	hook_done(&f, 45000, 1);
+	assert_did(&f, "fencing>panic resign");
+	assert_due(&f, 61000);
+	/* No later proof is of this term's session. */
+	end_of(&f, 46000, ROLE_EV_LOST, 5, TENURE_REASON_SESSION);
+	lease(&f, 50000, 50000, T);
+	tick(&f, 61000);
+	assert_did(&f, "on panic 5");
+
+	begin_stuck(&f, full_config());
+	tick(&f, 20000);
+	assert_did(&f, "on panic 5");
+
+	begin_active(&f, full_config());
+	tick(&f, 50000);
+	hook_done(&f, 50100, 1);
+	assert_did(&f, "fencing>panic pause, on panic 5");
 }
 
 /* ---- planned demotions ---- */
@@ -1139,7 +1532,7 @@ static void test_stop_in_panic(void **state)
 	stop(&f, 3000, false);
 	assert_did(&f, "panic>demoting stop, run lose 4000ms stop token 5");
 	hook_done(&f, 4000, 1);
-	assert_did(&f, "demoting>panic stop");
+	assert_did(&f, "kill all, demoting>panic stop");
 	assert_true(role_stopped(&f.r));
 
 	begin_active(&f, config);
@@ -1171,9 +1564,9 @@ static void test_stop_panics(void **state)
 	begin_active(&f, config);
 	stop(&f, 2000, false);
 	hook_done(&f, 3000, 1);
-	assert_did(&f, "demoting>panic stop, panic>demoting stop, run lose 4000ms stop token 5");
+	assert_did(&f, "kill all, demoting>panic stop, panic>demoting stop, run lose 4000ms stop token 5");
 	hook_done(&f, 4000, 1);
-	assert_did(&f, "demoting>panic stop");
+	assert_did(&f, "kill all, demoting>panic stop");
 	assert_true(role_stopped(&f.r));
 }
 
@@ -1424,6 +1817,375 @@ static void test_stop_while_following(void **state)
 	assert_true(role_stopped(&f.r));
 }
 
+/* ---- fence_peer ---- */
+
+static struct role_config peer_config(void)
+{
+	struct role_config config = full_config();
+
+	config.has[ROLE_HOOK_FENCE_PEER] = true;
+	config.fence_peer_ns = 30 * SECOND;
+	return config;
+}
+
+/* A standby whose fence_peer hook runs since 1 s, for the incumbent of token 3. */
+static void begin_fencing_peer(struct fixture *f, struct role_config config)
+{
+	begin(f, config, true);
+	if (config.has[ROLE_HOOK_FOLLOW]) {
+		leader(f, 0, NOBODY, 0);
+		hook_done(f, 0, 0);
+	}
+	assert_int_equal(f->r.state, ROLE_STANDBY);
+	fence_peer(f, 1000, 3, true);
+	assert_did(f, "run fence_peer 30000ms election token 3");
+	assert_int_equal(f->u.actions[0].state, ROLE_STANDBY);
+}
+
+/*
+ * Goal: the elector's wish runs the hook, and its end is the answer. Method: it succeeds, fails, is asked for
+ * again.
+ */
+static void test_fence_peer(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, peer_config());
+	assert_due(&f, 31000);
+	fence_peer(&f, 1500, 3, true);
+	assert_did(&f, "");
+	hook_done(&f, 2000, 0);
+	assert_did(&f, "peer 3 fenced");
+	assert_int_equal(f.r.state, ROLE_STANDBY);
+	lead(&f, 2100, 5, 2000);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+
+	begin_fencing_peer(&f, peer_config());
+	hook_done(&f, 2000, 1);
+	assert_did(&f, "peer 3 not fenced");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	/* Of a record that cannot be read. */
+	fence_peer(&f, 3000, 0, true);
+	assert_did(&f, "run fence_peer 30000ms election token 0");
+	hook_done(&f, 4000, 0);
+	assert_did(&f, "peer 0 fenced");
+}
+
+/* Goal: over its limit it gets TERM and KILL, and has failed, whatever it says. Method: one that ignores TERM. */
+static void test_fence_peer_overruns(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, peer_config());
+	tick(&f, 31000);
+	assert_did(&f, "term");
+	assert_due(&f, 33000);
+	tick(&f, 33000);
+	assert_did(&f, "kill");
+	assert_int_equal(f.u.actions[0].hook, ROLE_HOOK_FENCE_PEER);
+	hook_done(&f, 33001, -1);
+	assert_did(&f, "peer 3 not fenced");
+
+	begin_fencing_peer(&f, peer_config());
+	tick(&f, 31000);
+	hook_done(&f, 31500, 0);
+	assert_did(&f, "peer 3 not fenced");
+}
+
+/*
+ * Goal: a peer that came back is left alone. Method: no longer wanted, wanted again; another's, and none at
+ * work.
+ */
+static void test_fence_peer_unwanted(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, peer_config());
+	fence_peer(&f, 1100, 2, false);
+	assert_did(&f, "");
+	fence_peer(&f, 1200, 3, false);
+	assert_did(&f, "term");
+	assert_due(&f, 3200);
+	fence_peer(&f, 1300, 3, false);
+	assert_did(&f, "");
+	fence_peer(&f, 1400, 3, true);
+	assert_did(&f, "");
+	hook_done(&f, 1500, 0);
+	assert_did(&f, "peer 3 not fenced");
+	fence_peer(&f, 1600, 3, false);
+	assert_did(&f, "");
+	fence_peer(&f, 1700, 3, true);
+	assert_did(&f, "run fence_peer 30000ms election token 3");
+}
+
+/* Goal: what cannot be done is answered at once. Method: another peer meanwhile; no hook; other states. */
+static void test_fence_peer_refused(void **state)
+{
+	struct role_config config = peer_config();
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, config);
+	fence_peer(&f, 1100, 4, true);
+	assert_did(&f, "term, peer 4 not fenced");
+	fence_peer(&f, 1200, 4, true);
+	assert_did(&f, "peer 4 not fenced");
+	hook_done(&f, 1300, -1);
+	assert_did(&f, "peer 3 not fenced");
+	fence_peer(&f, 1400, 4, true);
+	assert_did(&f, "run fence_peer 30000ms election token 4");
+
+	begin_standby(&f, full_config());
+	fence_peer(&f, 1000, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+
+	begin(&f, config, false);
+	fence_peer(&f, 100, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+	begin_active(&f, config);
+	fence_peer(&f, 2000, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+	leave(&f, 2100);
+	fence_peer(&f, 2200, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+	begin_panic(&f, config);
+	fence_peer(&f, 3000, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+	begin_standby(&f, config);
+	stop(&f, 1000, false);
+	fence_peer(&f, 1100, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+}
+
+/*
+ * Goal: who is told to stop leaves the queue at once, and ends when the hook has. Method: one that obeys TERM; one
+ * that outlives its KILL is answered for, and waited for until the second stop.
+ */
+static void test_fence_peer_stopped(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, peer_config());
+	stop(&f, 2000, false);
+	assert_did(&f, "retire, term");
+	left(&f, 2100);
+	assert_false(role_stopped(&f.r));
+	hook_done(&f, 2200, -1);
+	assert_did(&f, "peer 3 not fenced, standby>out stop");
+	assert_true(role_stopped(&f.r));
+
+	begin_fencing_peer(&f, peer_config());
+	stop(&f, 2000, false);
+	tick(&f, 4000);
+	assert_did(&f, "kill");
+	tick(&f, 5000);
+	assert_did(&f, "peer 3 not fenced");
+	assert_int_equal(role_deadline(&f.r), INT64_MAX);
+	assert_int_equal(f.r.state, ROLE_STANDBY);
+	assert_false(role_stopped(&f.r));
+	stop(&f, 6000, true);
+	assert_did(&f, "");
+	assert_true(role_stopped(&f.r));
+}
+
+/*
+ * Goal: no second hook beside it: a new leader is followed when it has ended. Method: a leader that goes again
+ * meanwhile; a stop meanwhile.
+ */
+static void test_fence_peer_then_follow(void **state)
+{
+	struct role_config config = peer_config();
+	struct fixture f;
+
+	(void)state;
+	config.has[ROLE_HOOK_FOLLOW] = true;
+	begin_fencing_peer(&f, config);
+	leader(&f, 2000, LEADING, 9);
+	assert_did(&f, "retire, term");
+	leader(&f, 2100, GONE, 9);
+	assert_did(&f, "");
+	fence_peer(&f, 2150, 9, true);
+	assert_did(&f, "peer 9 not fenced");
+	hook_done(&f, 2200, -1);
+	assert_did(&f, "peer 3 not fenced, standby>following election, run follow 0ms election planned token 0");
+
+	begin_fencing_peer(&f, config);
+	leader(&f, 2000, LEADING, 9);
+	stop(&f, 2100, false);
+	assert_did(&f, "");
+	hook_done(&f, 2200, -1);
+	assert_did(&f, "peer 3 not fenced, standby>out stop");
+}
+
+/*
+ * Goal: an office is not taken while the hook runs, and the member is out of the queue until it has ended: it
+ * must not come back again and again to refuse. Method: LEAD meanwhile, a hook that takes long to die, a
+ * leader.
+ */
+static void test_fence_peer_and_lead(void **state)
+{
+	struct role_config config = peer_config();
+	struct fixture f;
+
+	(void)state;
+	begin_fencing_peer(&f, config);
+	lead(&f, 2000, 5, 1900);
+	assert_did(&f, "give up 5, term");
+	lead(&f, 2100, 6, 1900);
+	assert_did(&f, "give up 6");
+	tick(&f, 4000);
+	assert_did(&f, "kill");
+	tick(&f, 5000);
+	assert_did(&f, "peer 3 not fenced");
+	fence_peer(&f, 6000, 3, true);
+	assert_did(&f, "peer 3 not fenced");
+	hook_done(&f, 9000, -1);
+	assert_did(&f, "stand");
+	lead(&f, 9100, 7, 9000);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+
+	config.has[ROLE_HOOK_FOLLOW] = true;
+	begin_fencing_peer(&f, config);
+	lead(&f, 2000, 5, 1900);
+	leader(&f, 2050, LEADING, 9);
+	assert_did(&f, "");
+	hook_done(&f, 2100, -1);
+	assert_did(&f, "peer 3 not fenced, standby>following election, run follow 0ms election planned token 9");
+}
+
+/* ---- the token floor ---- */
+
+static struct role_config floor_config(void)
+{
+	struct role_config config = full_config();
+
+	config.floor = true;
+	return config;
+}
+
+/*
+ * Goal: only a token above the floor and on disk leads. Method: before the floor is known, at each edge, and without
+ * a floor.
+ */
+static void test_floor(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, floor_config());
+	lead(&f, 1000, 5, 900);
+	assert_did(&f, "give up 5, standby>out gain-failed");
+
+	begin_standby(&f, floor_config());
+	token_floor(&f, 500, 5, 9);
+	assert_did(&f, "");
+	lead(&f, 1000, 5, 900);
+	assert_did(&f, "give up 5, standby>out token-regressed");
+	left(&f, 1100);
+	assert_due(&f, 2000);
+	tick(&f, 2000);
+	assert_did(&f, "out>standby token-regressed, stand");
+	lead(&f, 2100, 10, 2000);
+	assert_did(&f, "give up 10, standby>out gain-failed");
+	left(&f, 2100);
+	assert_due(&f, 4100);
+	token_floor(&f, 3000, 5, 11);
+	assert_did(&f, "");
+	tick(&f, 4100);
+	lead(&f, 4200, 11, 4200);
+	assert_did(&f, "run gain 60000ms election token 11, standby>promoting election");
+
+	begin_standby(&f, floor_config());
+	token_floor(&f, 500, 5, 6);
+	lead(&f, 1000, 6, 900);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+
+	begin_standby(&f, full_config());
+	token_floor(&f, 500, 8, 0);
+	lead(&f, 1000, 6, 900);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+}
+
+/* Goal: a term in office is not checked. Method: the floor rises above its token; LEAD is said again. */
+static void test_floor_in_office(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, floor_config());
+	token_floor(&f, 500, 0, 5);
+	lead(&f, 1000, 5, 900);
+	token_floor(&f, 1100, 5, 5);
+	lead(&f, 1200, 5, 900);
+	assert_did(&f, "");
+	hook_done(&f, 1300, 0);
+	assert_int_equal(f.r.state, ROLE_ACTIVE);
+	/* When it is over it is spent, which is no regression. */
+	leave(&f, 1400);
+	hook_done(&f, 1500, 0);
+	lead(&f, 1600, 5, 1500);
+	assert_did(&f, "give up 5, stand");
+}
+
+/* Goal: a refused token never spins, and 75 of an earlier gain does not change that. Method: refusals in a row. */
+static void test_floor_backs_off(void **state)
+{
+	struct fixture f;
+	int64_t ms = 1000, wait_ms = 1000;
+
+	(void)state;
+	begin_standby(&f, floor_config());
+	token_floor(&f, 0, 0, 5);
+	lead(&f, 0, 5, 0);
+	hook_done(&f, 0, 75);
+	hook_done(&f, 0, 0);
+	left(&f, 0);
+	token_floor(&f, 0, 1000, 1000);
+	tick(&f, ms);
+	for (int64_t token = 6; token < 14; token++) {
+		assert_int_equal(f.r.state, ROLE_STANDBY);
+		lead(&f, ms, token, ms);
+		left(&f, ms);
+		assert_due(&f, ms + wait_ms);
+		tick(&f, ms += wait_ms);
+		wait_ms = wait_ms < 32000 ? 2 * wait_ms : 60000;
+	}
+}
+
+/*
+ * Goal: an operator's word lets the tokens of a new ensemble lead. Method: a term by token 50, then the floor is
+ * taken back; a term in office keeps its own number spent.
+ */
+static void test_floor_forgotten(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin_standby(&f, floor_config());
+	token_floor(&f, 0, 0, INT64_MAX);
+	lead(&f, 1000, 50, 900);
+	hook_done(&f, 1100, 0);
+	leave(&f, 1200);
+	hook_done(&f, 1300, 0);
+	token_floor(&f, 1300, 50, INT64_MAX);
+	lead(&f, 1400, 7, 1400);
+	assert_did(&f, "give up 7, stand");
+	token_floor(&f, 1500, 0, INT64_MAX);
+	lead(&f, 1600, 8, 1600);
+	assert_int_equal(f.r.state, ROLE_PROMOTING);
+	leave(&f, 1700);
+	token_floor(&f, 1700, 7, INT64_MAX);
+	token_floor(&f, 1700, 0, INT64_MAX);
+	hook_done(&f, 1800, 0);
+	hook_done(&f, 1800, 0);
+	lead(&f, 1900, 8, 1900);
+	assert_did(&f, "give up 8, stand");
+}
+
 /* ---- the random run ---- */
 
 enum { SEEDS = 20000, STEPS = 400 };
@@ -1438,8 +2200,17 @@ struct model {
 	/* The hook that runs. */
 	bool hook;
 	uint32_t hook_run;
+	enum role_hook kind;
 	int64_t hook_ends_ns; /* by itself; INT64_MAX: never */
-	bool killed, undying; /* undying: it outlives a KILL, by a while or for ever */
+	int64_t hook_limit_ns; /* an instant */
+	bool termed, killed, undying; /* undying: it outlives a KILL, by a while or for ever */
+	bool kill_said;       /* since the last hook was started, or the term's demotion began */
+	bool late;            /* this term's fence, or a lose out of PANIC, may run past the schedule */
+	bool panic_told;
+	/* fence_peer: whom the elector waits for, whom the hook runs for; -1: nobody. */
+	int64_t peer_asked, peer_running;
+	int64_t floor_seen, floor_durable;
+	int64_t no_stand_before_ns; /* a back-off after a refusal by the floor */
 	/* The elector. */
 	bool standing;
 	int64_t next_token, told; /* told: LEAD said and no GIVE_UP back; 0: none */
@@ -1449,14 +2220,33 @@ struct model {
 	unsigned terms;
 };
 
+static void model_check_fence(const struct model *m, const struct role_action *a)
+{
+	const struct role *r = &m->f.r;
+	int64_t fence_ns = r->config.budget.fence_ns;
+	int64_t out_ns = role_lease_deadline(r) - tenure_budget_margin(r->timeout_ns);
+
+	CHECK_RUN(&m->run, m->kill_said);
+	CHECK_RUN(&m->run, a->limit_ns == fence_ns || (a->token != 0 && a->limit_ns >= fence_ns / 2 &&
+						       m->now_ns + a->limit_ns == out_ns));
+}
+
 static void model_run(struct model *m, const struct role_action *a)
 {
 	const struct role *r = &m->f.r;
 
 	CHECK_RUN(&m->run, !m->hook); /* S3 */
+	if (a->hook == ROLE_HOOK_FENCE)
+		model_check_fence(m, a);
+	if (a->hook == ROLE_HOOK_FENCE_PEER) {
+		CHECK_RUN(&m->run, m->standing && !m->stopping && a->token == m->peer_asked);
+		m->peer_running = a->token;
+	}
 	m->hook = true;
+	m->kind = a->hook;
 	m->hook_run = a->run;
-	m->killed = false;
+	m->hook_limit_ns = m->now_ns + a->limit_ns;
+	m->termed = m->killed = m->kill_said = false;
 	m->undying = random_once_in(&m->run, 20);
 	m->hook_ends_ns = random_once_in(&m->run, a->hook == ROLE_HOOK_GAIN ? 4 : 15)
 				  ? INT64_MAX
@@ -1471,6 +2261,61 @@ static void model_run(struct model *m, const struct role_action *a)
 					       .demote_ns);
 }
 
+static void model_kill(struct model *m, const struct role_action *a)
+{
+	CHECK_RUN(&m->run, m->hook == (a->hook != ROLE_HOOK_NONE));
+	CHECK_RUN(&m->run, !m->kill_said);
+	m->kill_said = true;
+	if (!m->hook)
+		return;
+	CHECK_RUN(&m->run, a->hook == m->kind);
+	m->killed = true;
+	m->hook_ends_ns = m->now_ns;
+	if (m->undying)
+		m->hook_ends_ns = random_once_in(&m->run, 2) ? INT64_MAX
+							     : m->now_ns + random_below(&m->run, 30 * SECOND);
+}
+
+static void model_changed(struct model *m, const struct role_action *a)
+{
+	const struct role_config *config = &m->f.r.config;
+
+	CHECK_RUN(&m->run, a->state != a->old_state);
+	CHECK_RUN(&m->run, a->state != ROLE_ACTIVE || a->old_state == ROLE_PROMOTING);
+	switch (a->state) {
+	case ROLE_PROMOTING:
+		CHECK_RUN(&m->run, a->old_state == ROLE_STANDBY);
+		CHECK_RUN(&m->run, !config->floor || (a->token > m->floor_seen && a->token <= m->floor_durable));
+		m->late = false;
+		break;
+	case ROLE_DEMOTING:
+		if (a->old_state != ROLE_PANIC)
+			m->kill_said = false;
+		break;
+	case ROLE_PANIC:
+		CHECK_RUN(&m->run, m->kill_said || config->has[ROLE_HOOK_FENCE]);
+		m->panic_told = false;
+		break;
+	case ROLE_OUT:
+		if (a->old_state == ROLE_STANDBY && a->reason != TENURE_REASON_STOP)
+			m->no_stand_before_ns = m->now_ns + config->backoff_ns;
+		break;
+	default:
+		break;
+	}
+}
+
+static void model_peer_fenced(struct model *m, const struct role_action *a)
+{
+	CHECK_RUN(&m->run, a->token == m->peer_asked || a->token == m->peer_running);
+	CHECK_RUN(&m->run, !a->ok || (a->token == m->peer_running && !m->hook && !m->termed));
+	if (a->token == m->peer_asked)
+		m->peer_asked = -1;
+	/* Of one that outlives its KILL no answer is waited for. */
+	if (!m->hook || m->f.r.outlived)
+		m->peer_running = -1;
+}
+
 static void model_action(struct model *m, const struct role_action *a)
 {
 	switch (a->type) {
@@ -1478,22 +2323,20 @@ static void model_action(struct model *m, const struct role_action *a)
 		model_run(m, a);
 		break;
 	case ROLE_DO_TERM:
-		CHECK_RUN(&m->run, m->hook);
+		CHECK_RUN(&m->run, m->hook && a->hook == m->kind);
+		m->termed = true;
 		if (!random_once_in(&m->run, 3) && m->hook_ends_ns > m->now_ns)
 			m->hook_ends_ns = m->now_ns + random_below(&m->run, 3 * SECOND);
 		break;
 	case ROLE_DO_KILL:
-		CHECK_RUN(&m->run, m->hook);
-		m->killed = true;
-		m->hook_ends_ns = m->now_ns;
-		if (m->undying)
-			m->hook_ends_ns = random_once_in(&m->run, 2) ? INT64_MAX
-								     : m->now_ns + random_below(&m->run, 30 * SECOND);
+		model_kill(m, a);
 		break;
 	case ROLE_DO_STAND:
+		CHECK_RUN(&m->run, !m->standing && m->now_ns >= m->no_stand_before_ns);
 		m->standing = true;
 		break;
 	case ROLE_DO_RETIRE:
+		CHECK_RUN(&m->run, m->standing);
 		m->standing = false;
 		break;
 	case ROLE_DO_GIVE_UP:
@@ -1505,9 +2348,15 @@ static void model_action(struct model *m, const struct role_action *a)
 		CHECK_RUN(&m->run, a->token == m->told || m->told == 0);
 		break;
 	case ROLE_DO_CHANGED:
-		CHECK_RUN(&m->run, a->state != a->old_state);
-		CHECK_RUN(&m->run, a->state != ROLE_PROMOTING || a->old_state == ROLE_STANDBY);
-		CHECK_RUN(&m->run, a->state != ROLE_ACTIVE || a->old_state == ROLE_PROMOTING);
+		model_changed(m, a);
+		break;
+	case ROLE_DO_PEER_FENCED:
+		model_peer_fenced(m, a);
+		break;
+	case ROLE_DO_ON_PANIC:
+		CHECK_RUN(&m->run, !m->panic_told && a->state == ROLE_PANIC);
+		CHECK_RUN(&m->run, m->now_ns >= role_lease_deadline(&m->f.r));
+		m->panic_told = true;
 		break;
 	}
 }
@@ -1521,6 +2370,10 @@ static void model_step(struct model *m, struct role_event event)
 	if (event.type == ROLE_EV_TIMER)
 		CHECK_RUN(&m->run, role_deadline(&m->f.r) > m->now_ns);
 	CHECK_RUN(&m->run, m->hook == (m->f.r.hook != ROLE_HOOK_NONE));
+	CHECK_RUN(&m->run, m->f.r.state != ROLE_PANIC || m->now_ns < role_lease_deadline(&m->f.r) || m->panic_told);
+	/* Who asks is answered at once, or by the end of a hook that runs. */
+	CHECK_RUN(&m->run, m->peer_asked == -1 || m->peer_asked == m->peer_running);
+	CHECK_RUN(&m->run, m->peer_running == -1 || (m->hook && m->kind == ROLE_HOOK_FENCE_PEER));
 }
 
 /* Out by the end of the schedule, or nothing left that could be done. */
@@ -1529,6 +2382,8 @@ static void model_check_out(const struct model *m)
 	const struct role *r = &m->f.r;
 	int64_t out_ns = role_lease_deadline(r) - tenure_budget_margin(r->timeout_ns);
 
+	if (m->late && m->hook)
+		out_ns = m->hook_limit_ns > out_ns ? m->hook_limit_ns : out_ns;
 	/* One killed at the end of the schedule still has a second to go away. */
 	if (m->hook && m->killed && m->undying)
 		out_ns += SECOND;
@@ -1543,6 +2398,7 @@ static void model_hook_ends(struct model *m)
 	event.u.hook.run = m->hook_run;
 	event.u.hook.ok = !m->killed && !random_once_in(&m->run, 8);
 	event.u.hook.not_now = !event.u.hook.ok && random_once_in(&m->run, 4);
+	m->late = m->late || (m->killed && m->undying);
 	m->hook = false;
 	m->hook_ends_ns = INT64_MAX;
 	model_step(m, event);
@@ -1575,6 +2431,53 @@ static void model_lease(struct model *m)
 	model_step(m, event);
 }
 
+/* Asks for a peer to be fenced: anew, for another, once more or no longer. */
+static void model_fence_peer(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_FENCE_PEER};
+	bool asked = m->peer_asked != -1;
+	int64_t token = m->peer_asked;
+
+	if (!asked || random_once_in(&m->run, 4))
+		token = random_below(&m->run, 4);
+	event.u.fence_peer.token = token;
+	event.u.fence_peer.wanted = !asked || random_once_in(&m->run, 2);
+	if (event.u.fence_peer.wanted)
+		m->peer_asked = token;
+	model_step(m, event);
+}
+
+static void model_floor(struct model *m)
+{
+	struct role_event event = {.type = ROLE_EV_FLOOR};
+
+	m->floor_seen = random_once_in(&m->run, 4) ? 0 : m->next_token - 1 - random_below(&m->run, 2);
+	if (random_once_in(&m->run, 10))
+		m->floor_seen = m->next_token + 1;
+	m->floor_durable = random_once_in(&m->run, 2) ? INT64_MAX : m->next_token + random_below(&m->run, 5) - 1;
+	event.u.floor.seen = m->floor_seen;
+	event.u.floor.durable = m->floor_durable;
+	model_step(m, event);
+}
+
+/* Out of PANIC lose comes first and has its whole limit; elsewhere RECOVER does nothing. */
+static void model_recover(struct model *m)
+{
+	bool panics = m->f.r.state == ROLE_PANIC && !m->hook;
+	const struct role_action *a = m->f.u.actions;
+	const struct role_config *config = &m->f.r.config;
+
+	m->late = m->late || panics;
+	model_step(m, (struct role_event){.type = ROLE_EV_RECOVER});
+	if (!panics)
+		return;
+	CHECK_RUN(&m->run, m->f.u.count > 1 && a[0].type == ROLE_DO_CHANGED && a[0].state == ROLE_DEMOTING);
+	if (config->has[ROLE_HOOK_LOSE])
+		CHECK_RUN(&m->run, a[1].type == ROLE_DO_RUN && a[1].hook == ROLE_HOOK_LOSE &&
+					   (a[1].limit_ns == config->budget.lose_ns ||
+					    a[1].limit_ns == config->handoff_ns));
+}
+
 static void model_random_event(struct model *m)
 {
 	struct role_event event = {.type = ROLE_EV_LEADER};
@@ -1605,6 +2508,12 @@ static void model_random_event(struct model *m)
 		event.u.hook.run = m->f.r.run - 1;
 		event.u.hook.ok = true;
 		model_step(m, event);
+	} else if (dice < 82) {
+		model_fence_peer(m);
+	} else if (dice < 88) {
+		model_floor(m);
+	} else if (dice < 91) {
+		model_recover(m);
 	}
 }
 
@@ -1615,7 +2524,7 @@ static void model_random_event(struct model *m)
 static void model_stop(struct model *m)
 {
 	struct role_event event = {.type = ROLE_EV_STOP, .u.force = random_once_in(&m->run, 2)};
-	const int64_t bound_ns = m->now_ns + 150 * SECOND;
+	const int64_t bound_ns = m->now_ns + 250 * SECOND;
 
 	m->stopping = true;
 	model_step(m, event);
@@ -1655,6 +2564,8 @@ static struct role_config model_config(struct model *m)
 	config.gain_ns = (1 + random_below(&m->run, 10)) * SECOND;
 	config.handoff_ns = (5 + random_below(&m->run, 30)) * SECOND;
 	config.follow_ns = random_once_in(&m->run, 2) ? 0 : 3 * SECOND;
+	config.fence_peer_ns = (1 + random_below(&m->run, 8)) * SECOND;
+	config.floor = random_once_in(&m->run, 4);
 	return config;
 }
 
@@ -1669,6 +2580,7 @@ static unsigned run_random(uint64_t seed)
 	m.exact = seed % 2 == 0;
 	m.extends = seed % 4 < 2;
 	m.hook_ends_ns = INT64_MAX;
+	m.peer_asked = m.peer_running = -1;
 	role_init(&m.f.r, &(struct role_config){.candidate = false});
 	m.f.r.config = model_config(&m);
 	model_step(&m, (struct role_event){.type = ROLE_EV_BEGIN, .u.skip_lose = random_once_in(&m.run, 2)});
@@ -1689,7 +2601,7 @@ static unsigned run_random(uint64_t seed)
 			model_random_event(&m);
 		}
 		model_check_out(&m);
-		/* Nothing but a stop leads out of PANIC. */
+		/* A stop in PANIC is to be seen often. */
 		if (m.f.r.state == ROLE_PANIC && random_once_in(&m.run, 20))
 			break;
 	}
@@ -1699,8 +2611,9 @@ static unsigned run_random(uint64_t seed)
 
 /*
  * Goal: over any sequence of events no two hooks overlap, gain starts only before the demotion point and by
- * a higher token, the schedule is kept, timers do not spin, and a stop ends. Method: random hooks, some of which
- * outlive KILL, a random elector, 20,000 seeds.
+ * a higher token that the floor lets pass, the schedule is kept, fence and PANIC come after KILL, on_panic
+ * comes once and in time, every fence_peer is answered, timers do not spin, and a stop ends. Method: random
+ * hooks, some of which outlive KILL, a random elector, 20,000 seeds.
  */
 static void test_random(void **state)
 {
@@ -1739,6 +2652,13 @@ int main(void)
 		cmocka_unit_test(test_late_wakeup),
 		cmocka_unit_test(test_clock_before_message),
 		cmocka_unit_test(test_lose_outlives_kill),
+		cmocka_unit_test(test_reaped_in_panic),
+		cmocka_unit_test(test_kill_before_fence),
+		cmocka_unit_test(test_late_wakeup_with_lose),
+		cmocka_unit_test(test_recover),
+		cmocka_unit_test(test_recover_elsewhere),
+		cmocka_unit_test(test_stop_late_in_panic),
+		cmocka_unit_test(test_on_panic),
 		cmocka_unit_test(test_fence_and_gain_outlive_kill),
 		cmocka_unit_test(test_planned_outlives_kill),
 		cmocka_unit_test(test_stop_while_hook_outlives_kill),
@@ -1763,6 +2683,17 @@ int main(void)
 		cmocka_unit_test(test_gain_fails_with_follow),
 		cmocka_unit_test(test_follow_no_candidate),
 		cmocka_unit_test(test_stop_while_following),
+		cmocka_unit_test(test_fence_peer),
+		cmocka_unit_test(test_fence_peer_overruns),
+		cmocka_unit_test(test_fence_peer_unwanted),
+		cmocka_unit_test(test_fence_peer_refused),
+		cmocka_unit_test(test_fence_peer_stopped),
+		cmocka_unit_test(test_fence_peer_then_follow),
+		cmocka_unit_test(test_fence_peer_and_lead),
+		cmocka_unit_test(test_floor),
+		cmocka_unit_test(test_floor_in_office),
+		cmocka_unit_test(test_floor_backs_off),
+		cmocka_unit_test(test_floor_forgotten),
 		cmocka_unit_test(test_random),
 	};
 

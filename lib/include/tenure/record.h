@@ -71,6 +71,8 @@ enum tenure_edit_kind {
 	TENURE_EDIT_TAKE,   /* incumbent = member, phase promoting, not clean; transitions + 1; history; clears successor */
 	TENURE_EDIT_ACTIVE, /* phase active */
 	TENURE_EDIT_CLEAN,  /* clean = true */
+	TENURE_EDIT_FENCED, /* clean = "fenced" */
+	TENURE_EDIT_FORGET, /* an operator answers for the last incumbent: clean = true, held = "" */
 };
 
 /* One change to the election record. The strings are borrowed. */
@@ -96,9 +98,10 @@ TENURE_API int tenure_document_parse(const char *bytes, size_t size, struct tenu
 /*
  * Applies EDIT to DOCUMENT (NULL: there was nothing readable), which stays as it is, and returns the edited
  * document, its record, and its text, of which the caller frees *EDITED and *OUT. Fields this version does not
- * know are kept; TAKE replaces what cannot be read by a new record. ACTIVE and CLEAN apply only while the
- * incumbent's token is EDIT's. Returns 0, -ENOMEM, -ESTALE when the token is another's, -EBADMSG when
- * ACTIVE or CLEAN meet no readable record, -EMSGSIZE when the result would not fit TENURE_RECORD_MAX;
+ * know are kept; TAKE and FORGET replace what cannot be read by a new record. All but TAKE apply only while the
+ * incumbent's token is EDIT's (FORGET also with token 0: there is none to be read). Returns 0, -ENOMEM, -ESTALE when
+ * the token is another's, -EBADMSG when ACTIVE, CLEAN or FENCED meet no readable record, -EMSGSIZE when the result
+ * would not fit TENURE_RECORD_MAX;
  * on failure the outputs are left alone.
  */
 TENURE_API int tenure_document_edit(const struct tenure_document *document, const struct tenure_edit *edit,

@@ -2,6 +2,8 @@
 
 from .agent import BIN_DIR, HOOK, SOURCE_DIR, TENURECTL, TENURED, Agent
 from .case import LiveCase
+from .fault import FaultCase
+from .hosts import Hosts
 from .oracle import Oracle
 from .proxy import CREATE, CREATE2, DELETE, SET_DATA, Proxy
 from .server import Ensemble, Server
@@ -10,5 +12,6 @@ from .wait import holds_for, now_ns, wait_for
 
 __all__ = [
     "BIN_DIR", "CREATE", "CREATE2", "DELETE", "HOOK", "SET_DATA", "SOURCE_DIR", "TENURECTL", "TENURED", "Agent",
-    "Ensemble", "Event", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for", "now_ns", "parse", "wait_for",
+    "Ensemble", "Event", "FaultCase", "Hosts", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for",
+    "now_ns", "parse", "wait_for",
 ]  # fmt: skip

@@ -56,7 +56,10 @@ class Agent:
         self.zookeeper = {
             "servers": servers, "session_timeout": session_timeout, "tick_time": tick_time, "ping_slack": 50,
         } | (zookeeper or {})  # fmt: skip
-        self.top = {"member": member, "state_dir": os.path.join(self.directory, "state"), "data_dir": ""} | (top or {})
+        self.top = {
+            "member": member, "state_dir": os.path.join(self.directory, "state"),
+            "data_dir": os.path.join(self.directory, "data"),
+        } | (top or {})  # fmt: skip
         self.log_level = log_level
         self.sections = {}  # section -> further options of it
         self.environment = {}  # what the agent itself finds there
@@ -79,6 +82,8 @@ class Agent:
         text += block("zookeeper", self.zookeeper)
         text += block("control", {"socket": self.control} | self.sections.get("control", {}))
         text += block("log", {"level": self.log_level} | self.sections.get("log", {}))
+        for name in self.sections.keys() - {"control", "log"}:
+            text += block(name, self.sections[name])
         for name in self.elections:
             options = self.election | ({"path": self.election_paths[name]} if name in self.election_paths else {})
             hooks = {hook: self.hook_command(hook) for hook in self.hooks} | self.hook_options

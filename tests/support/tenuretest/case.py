@@ -47,6 +47,7 @@ class LiveCase(unittest.TestCase):
             self.assertIn(status, (None, 0), f"exit status of {agent.member}")
             for sign in _FATAL:
                 self.assertNotIn(sign, agent.log())
+        self.oracle.fencing |= {agent.member for agent in self.agents if "fence_peer" in agent.hooks}
         faults = self.oracle.check(self.timeline.events())
         self.assertEqual(faults, [], "broken promises:\n" + "\n".join(faults))
 

@@ -4,19 +4,25 @@ S1  no two members of an election are in office at once, from the start of gain 
     successful lose or fence (or the death of the whole agent)
 S2  tokens strictly grow in the order in which leaders take office, and every hook has the token
 S3  no hook overlaps another of the same election on the same member, notify aside
+S4  where fence_peer is configured, no gain follows another member's unclean term that nobody has fenced; and nobody
+    fences itself, or a member that has left cleanly
 DEADLINE  a forced demotion is over before the lease is; nobody takes office with a lease that is over
 CLOSED    at the end nobody is left in office
 """
 
-PROMISES = ("S1", "S2", "S3", "DEADLINE", "CLOSED")
+PROMISES = ("S1", "S2", "S3", "S4", "DEADLINE", "CLOSED")
 APART = ("notify", "check", "score")
 
 
 class Oracle:
-    def __init__(self, promises=PROMISES, late_reasons=()):
-        """LATE_REASONS: reasons of demotions that may end after the deadline (a host frozen past it)."""
+    def __init__(self, promises=PROMISES, late_reasons=(), fencing=()):
+        """
+        LATE_REASONS: reasons of demotions that may end after the deadline (a host frozen past it).
+        FENCING: members that have a fence_peer hook.
+        """
         self.promises = promises
         self.late_reasons = late_reasons
+        self.fencing = set(fencing)
 
     def check(self, events):
         """Returns the broken promises, a line each."""
@@ -27,6 +33,7 @@ class Oracle:
             self._check_offices(own)
             self._check_tokens(own)
             self._check_overlaps(own)
+            self._check_fencing(own)
         return self._faults
 
     def _fault(self, promise, event, what):
@@ -108,3 +115,26 @@ class Oracle:
                 if ends.get((before.member, before.pid, before.hook), 0) > event.at_ns:
                     self._fault("S3", event, f"overlaps ({before})")
             running[event.member] = event
+
+    def _check_fencing(self, events):
+        asked = {}  # run of fence_peer -> token of the member to be fenced
+        fenced = set()  # tokens; 0: of a record that could not be read
+        for event in events:
+            run = (event.member, event.pid)
+            if event.kind == "start" and event.hook == "fence_peer":
+                asked[run] = event.previous_token
+                if event.fields.get("previous") == event.member:
+                    self._fault("S4", event, "fences itself")
+                if event.fields.get("previous_clean") == "yes":
+                    self._fault("S4", event, "fences a member that has left cleanly")
+            elif event.kind == "end" and event.hook == "fence_peer" and event.ok:
+                fenced.add(asked.get(run))
+            elif event.kind == "start" and event.hook == "gain":
+                self._check_fenced(event, fenced)
+                fenced.discard(0)  # the next record that cannot be read is another one
+
+    def _check_fenced(self, gain, fenced):
+        own = gain.fields.get("previous") == gain.member
+        clean = gain.fields.get("previous_clean", "yes") == "yes"
+        if gain.member in self.fencing and not own and not clean and gain.previous_token not in fenced:
+            self._fault("S4", gain, "the last leader has not been fenced")

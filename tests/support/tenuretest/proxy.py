@@ -1,6 +1,8 @@
-"""A TCP proxy before the server that can stall, delay, cut, refuse, or lose the reply to one request."""
+"""A TCP proxy before the server that can stall, delay, lag, cut, refuse, or lose the reply to one request."""
 
+import queue
 import random
+import select
 import socket
 import struct
 import threading
@@ -11,10 +13,10 @@ _BUFFER = 65536
 
 
 class Proxy:
-    def __init__(self, target_port, framed=True):
+    def __init__(self, target_port, framed=True, target_host="127.0.0.1"):
         """Not FRAMED: whatever it is that the two ends say to each other, no messages are told apart."""
         self.framed = framed
-        self.target_port = target_port
+        self.target = (target_host, target_port)
         self.lost = 0  # replies kept back by lose_reply
         self.attempts = 0  # connections made to us
         self._lock = threading.Condition()
@@ -23,6 +25,7 @@ class Proxy:
         self._links = set()
         self._match = None
         self._delay_s = 0
+        self._lag_s = 0
         self._budget = None  # bytes that pass before the connection is cut
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self._listener.getsockname()[1]
@@ -48,6 +51,10 @@ class Proxy:
         """Every message takes a random time up to LONGEST_S."""
         self._delay_s = longest_s
 
+    def lag(self, seconds):
+        """Everything arrives SECONDS later, each way, with as much under way as is sent meanwhile."""
+        self._lag_s = seconds
+
     def cut_after(self, count):
         """Passes COUNT more bytes and cuts that connection there, in the middle of a message or not."""
         with self._lock:
@@ -57,6 +64,7 @@ class Proxy:
         with self._lock:
             self._refusing = False
             self._delay_s = 0
+            self._lag_s = 0
             self._budget = None
             self._stalled = set()
             self._lock.notify_all()
@@ -91,7 +99,7 @@ class Proxy:
                 return
             self.attempts += 1
             try:
-                server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+                server = socket.create_connection(self.target, timeout=5)
             except OSError:
                 client.close()
                 continue
@@ -107,8 +115,11 @@ class Proxy:
                 link.start()
 
     def _wait_turn(self, direction):
+        """True when it had to wait."""
         with self._lock:
+            held = direction in self._stalled
             self._lock.wait_for(lambda: direction not in self._stalled or self._closed)
+        return held
 
     def _allowed(self, frame):
         """How much of FRAME may pass."""
@@ -129,6 +140,46 @@ class Proxy:
     def _count_lost(self):
         with self._lock:
             self.lost += 1
+
+
+class _Outlet:
+    """What goes out to one end: at once, or after the proxy's lag, always in its order."""
+
+    def __init__(self, proxy, target):
+        self.proxy = proxy
+        self.target = target
+        self.line = None  # of (due, data), once there was a lag
+
+    def send(self, data):
+        if self.line is None and not self.proxy._lag_s:
+            self.target.sendall(data)
+            return
+        if self.line is None:
+            self.line = queue.SimpleQueue()
+            self.thread = threading.Thread(target=self._run, daemon=True)
+            self.thread.start()
+        self.line.put((time.monotonic() + self.proxy._lag_s, data))
+
+    def finish(self):
+        """Waits until all that was sent is out, or the end is gone."""
+        if self.line is not None:
+            self.line.put(None)
+            self.thread.join()
+
+    def _run(self):
+        try:
+            while item := self.line.get():
+                due, data = item
+                time.sleep(max(0, due - time.monotonic()))
+                self.target.sendall(data)
+        except OSError:
+            pass
+
+
+def _has_hung_up(connection):
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 class _Link:
@@ -155,11 +206,17 @@ class _Link:
     def _pump(self, source, target, direction):
         pending = b""
         first = True
+        begun = False
+        outlet = _Outlet(self.proxy, target)
         try:
             while chunk := source.recv(_BUFFER):
-                self.proxy._wait_turn(direction)
+                held = self.proxy._wait_turn(direction)
+                begins, begun = not begun, True
+                if held and begins and _has_hung_up(source):
+                    # In a network that stalls, its first packet would not have got through either.
+                    return
                 if not self.proxy.framed:
-                    target.sendall(chunk)
+                    outlet.send(chunk)
                     continue
                 pending += chunk
                 while len(pending) >= 4:
@@ -174,12 +231,13 @@ class _Link:
                     if self.proxy._delay_s:
                         time.sleep(random.uniform(0, self.proxy._delay_s))
                     allowed = self.proxy._allowed(frame)
-                    target.sendall(frame[:allowed])
+                    outlet.send(frame[:allowed])
                     if allowed < len(frame):
                         return
-        except (OSError, struct.error):
+        except (OSError, struct.error, ValueError):  # the last when it was closed under our hands
             pass
         finally:
+            outlet.finish()
             self.close()
 
     def _passes(self, body, direction):

@@ -45,6 +45,11 @@ class Event:
             return None
 
     @property
+    def previous_token(self):
+        """The token of the term before, 0 when it is not known."""
+        return int(self.fields.get("previous_token") or 0)
+
+    @property
     def reason(self):
         return self.fields.get("reason", "")
 

@@ -1,0 +1,234 @@
+/* What is killed of an election, with real processes. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "supervisor/clock.h"
+#include "supervisor/descendants.h"
+
+enum { PATIENCE_S = 20, CROWD = 300, ONE_ROUND = 256, ATTEMPTS = 20 };
+
+static char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+
+/*
+ * Runs SCRIPT with MARK in its environment and waits until it has written a line: the pid it names is
+ * returned. The script may go on.
+ */
+static pid_t run(const char *mark, const char *script)
+{
+	char line[32] = "";
+	int ends[2];
+	ssize_t n;
+
+	assert_int_equal(pipe(ends), 0);
+	if (fork() == 0) {
+		char *const environment[] = {path, (char *)mark, NULL};
+
+		dup2(ends[1], 1);
+		close(ends[0]);
+		close(ends[1]);
+		execle("/bin/sh", "sh", "-c", script, NULL, environment);
+		_exit(127);
+	}
+	close(ends[1]);
+	alarm(PATIENCE_S);
+	n = read(ends[0], line, sizeof(line) - 1);
+	alarm(0);
+	close(ends[0]);
+	assert_true(n > 0);
+	return atoi(line);
+}
+
+/* Reaps whatever has ended, until PID is among it. */
+static void wait_until_dead(pid_t pid)
+{
+	alarm(PATIENCE_S);
+	while (kill(pid, 0) == 0) {
+		if (waitpid(-1, NULL, WNOHANG) <= 0)
+			usleep(1000);
+	}
+	alarm(0);
+	assert_int_equal(errno, ESRCH);
+}
+
+static bool is_alive(pid_t pid)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return kill(pid, 0) == 0 &&
+	       (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0);
+}
+
+static int reap_all(void **state)
+{
+	(void)state;
+	descendants_kill("pg");
+	descendants_kill("pg2");
+	descendants_kill("other");
+	alarm(PATIENCE_S);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	alarm(0);
+	return 0;
+}
+
+/*
+ * Goal: a daemon that the hook has started in a session of its own, an orphan by now, is killed.
+ */
+static void daemon_is_found(void **state)
+{
+	pid_t daemon = run("TENURE_ELECTION=pg", "setsid sh -c 'echo $$; exec >&-; while :; do sleep 300; done' &");
+
+	(void)state;
+	assert_true(is_alive(daemon));
+	assert_true(descendants_kill("pg") >= 1);
+	wait_until_dead(daemon);
+	assert_int_equal(descendants_kill("pg"), 0);
+}
+
+/*
+ * Goal: other elections, also those whose name only begins alike, and processes of no election are left alone.
+ */
+static void others_are_spared(void **state)
+{
+	pid_t longer = run("TENURE_ELECTION=pg2", "echo $$; exec sleep 300");
+	pid_t other = run("TENURE_ELECTION=other", "echo $$; exec sleep 300");
+	pid_t alike = run("XTENURE_ELECTION=pg", "echo $$; exec sleep 300");
+	pid_t ours = run("TENURE_ELECTION=pg", "echo $$; exec sleep 300");
+
+	(void)state;
+	assert_int_equal(descendants_kill("pg"), 1);
+	wait_until_dead(ours);
+	assert_true(is_alive(longer));
+	assert_true(is_alive(other));
+	assert_true(is_alive(alike));
+	assert_int_equal(kill(alike, SIGKILL), 0);
+}
+
+/*
+ * Goal: a child that was given another environment belongs to the one above it.
+ */
+static void environment_of_its_own(void **state)
+{
+	pid_t child = run("TENURE_ELECTION=pg", "env -i sh -c 'echo $$; exec >&-; sleep 300; :' & wait");
+
+	(void)state;
+	assert_true(descendants_kill("pg") >= 2);
+	wait_until_dead(child);
+}
+
+/*
+ * Goal: a mark that stands late in a large environment is found.
+ */
+static void large_environment(void **state)
+{
+	size_t size = 100000;
+	char *filling = malloc(size);
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(filling);
+	memset(filling, 'x', size);
+	memcpy(filling, "FILLING=", 8);
+	filling[size - 1] = '\0';
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		static char mark[] = "TENURE_ELECTION=pg";
+		char *const environment[] = {path, filling, mark, NULL};
+
+		dup2(ends[1], 1);
+		close(ends[0]);
+		close(ends[1]);
+		execle("/bin/sh", "sh", "-c", "echo; exec sleep 300", NULL, environment);
+		_exit(127);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	free(filling);
+	assert_int_equal(descendants_kill("pg"), 1);
+	wait_until_dead(pid);
+}
+
+/*
+ * Goal: one that goes on forking does not escape, and does not hold us up for long.
+ * Method: a loop that starts orphans, each in a session of its own.
+ */
+static void forking_is_bounded(void **state)
+{
+	int64_t began_ns;
+	pid_t first;
+
+	(void)state;
+	first = run("TENURE_ELECTION=pg", "echo $$; exec >&-; while :; do (setsid sleep 300 &); sleep 0.002; done");
+	began_ns = clock_now_ns();
+	assert_true(descendants_kill("pg") >= 1);
+	assert_true(clock_now_ns() - began_ns < INT64_C(500000000));
+	wait_until_dead(first);
+	began_ns = clock_now_ns();
+	for (int i = 0; descendants_kill("pg") > 0; i++)
+		assert_true(i < 10);
+}
+
+/* Starts a crowd and kills it. Returns how many of it the first call has killed. */
+static unsigned kill_crowd(void)
+{
+	char script[160];
+	unsigned killed = 0, first = 0, now;
+
+	snprintf(script, sizeof(script),
+		 "i=0; while [ $i -lt %d ]; do sleep 300 >&- & i=$((i + 1)); done; echo $$; exec >&-; wait", CROWD);
+	run("TENURE_ELECTION=pg", script);
+	for (int i = 0; (now = descendants_kill("pg")) > 0; i++) {
+		assert_true(i < 100);
+		first = i == 0 ? now : first;
+		killed += now;
+	}
+	assert_true(killed >= CROWD + 1); /* one that takes long to die may be counted twice */
+	return first;
+}
+
+/*
+ * Goal: more than one round takes are killed in several, by one call if there is time.
+ * Method: a busy machine may not give it the time, so a few attempts.
+ */
+static void crowd(void **state)
+{
+	unsigned most = 0;
+
+	(void)state;
+	for (int i = 0; i < ATTEMPTS && most <= ONE_ROUND; i++) {
+		unsigned first = kill_crowd();
+
+		most = first > most ? first : most;
+	}
+	assert_true(most > ONE_ROUND);
+}
+
+#define scenario(function) cmocka_unit_test_teardown(function, reap_all)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scenario(daemon_is_found), scenario(others_are_spared), scenario(environment_of_its_own),
+		scenario(large_environment), scenario(forking_is_bounded), scenario(crowd),
+	};
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
