@@ -165,7 +165,10 @@ void config_explain(const struct config *config, FILE *stream);
 /* Whether a running session may be kept across the change: same chroot, T, credentials, acl and member. */
 bool config_same_session(const struct config *a, const struct config *b);
 
-/* Whether a term may be kept across the change (same name, path, candidate, user and identity). */
+/*
+ * Whether a term may be kept across the change from A to B: same name, path, candidate, user and identity, and
+ * the hooks that end a term are still there.
+ */
 bool config_same_election(const struct config_election *a, const struct config_election *b);
 
 /* A time as in the file ("1500", "4s", "250ms", "2m") in ns. Returns 0, -EINVAL, or -ERANGE. */

@@ -150,9 +150,15 @@ static bool same_name(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+static bool keeps_hook(const struct config_hook *a, const struct config_hook *b)
+{
+	return a->command.words == NULL || b->command.words != NULL;
+}
+
 bool config_same_election(const struct config_election *a, const struct config_election *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->path, b->path) == 0 &&
+	       keeps_hook(&a->lose, &b->lose) && keeps_hook(&a->fence, &b->fence) &&
 	       a->candidate == b->candidate && strcmp(a->address, b->address) == 0 &&
 	       same_name(a->user.name, b->user.name) && a->user.uid == b->user.uid &&
 	       a->user.gid == b->user.gid;

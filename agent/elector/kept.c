@@ -50,6 +50,11 @@ int kept_read(struct kept *kept, const char *election, const char *bytes, size_t
 		rc = tenure_document_parse(bytes, size, &document, &record);
 		if (rc == -ENOMEM)
 			return rc;
+		/* What was written once and is empty now tells as little as what cannot be read. */
+		if (rc == -ENODATA && stat->version > 0) {
+			record.incumbent.clean = TENURE_CLEAN_UNKNOWN;
+			rc = -EBADMSG;
+		}
 		if (rc == -EBADMSG)
 			log_unreadable(election, bytes, size, stat->version);
 		tenure_document_free(kept->document);

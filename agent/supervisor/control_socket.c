@@ -2,6 +2,7 @@
 #include "supervisor/control_socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,7 +12,7 @@
 #include "common/control.h"
 #include "common/log.h"
 
-enum { QUOTED_SIZE = 512 };
+enum { QUOTED_SIZE = 512, STEP_MS = 10 };
 
 static int new_socket(void)
 {
@@ -42,6 +43,28 @@ static int remove_stale(const struct sockaddr_un *address)
 	if (rc == 0 && unlink(address->sun_path) < 0 && errno != ENOENT)
 		rc = -errno;
 	return rc;
+}
+
+bool control_socket_await(const char *path, int wait_ms)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return true;
+	strcpy(address.sun_path, path);
+	for (int waited_ms = 0; waited_ms <= wait_ms; waited_ms += STEP_MS) {
+		int fd = new_socket();
+		bool used;
+
+		if (fd < 0)
+			return true;
+		used = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+		close(fd);
+		if (!used)
+			return true;
+		poll(NULL, 0, STEP_MS);
+	}
+	return false;
 }
 
 static int bind_private(int fd, const struct sockaddr_un *address)

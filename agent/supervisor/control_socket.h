@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Waits at most WAIT_MS until nobody listens at PATH, and returns whether that is so. Only for the start. */
+bool control_socket_await(const char *path, int wait_ms);
+
 /*
  * Listens at PATH for GROUP (if HAS_GROUP) and the agent's user, in place of a socket on which nobody listens
  * any more. Returns the descriptor; -EADDRINUSE when another process listens there; or negative errno. Every

@@ -26,9 +26,8 @@ enum {
 	PINNED_MAX = 256,     /* killed in one round */
 	ENVIRONMENT_MAX = 1 << 18, /* bytes of it that are looked at: beside the hooks' own there may be more */
 	CHUNK_SIZE = 4096,
+	UNSURE_ROUNDS = 5, /* of a millisecond */
 };
-
-static const int64_t limit_ns = INT64_C(50000000);
 
 struct found {
 	pid_t pid, parent;
@@ -137,7 +136,7 @@ static bool is_marked(pid_t pid, const char *mark, bool *whole)
 	return marked;
 }
 
-/* Pins it if it is the election's. */
+/* Pins it if it is the election's, and stops it: a child that it started now would be missed. */
 static void look_at(struct round *round, struct found *found)
 {
 	bool whole = true;
@@ -146,15 +145,19 @@ static void look_at(struct round *round, struct found *found)
 	if (fd < 0)
 		return;
 	/* Another parent: gone, or an orphan by now, and found as such in the next round. */
-	if (living_parent(found->pid) == found->parent) {
-		found->ours = found->ours || is_marked(found->pid, round->mark, &whole);
-		round->unsure = round->unsure || !whole;
-		if (found->ours) {
-			round->pinned[round->pinned_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
-			return;
-		}
+	if (living_parent(found->pid) != found->parent) {
+		close(fd);
+		return;
 	}
-	close(fd);
+	found->ours = found->ours || is_marked(found->pid, round->mark, &whole);
+	round->unsure = round->unsure || !whole;
+	if (found->ours) {
+		syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0);
+		round->pinned[round->pinned_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+	} else {
+		close(fd);
+	}
+	add_children(round, found);
 }
 
 /*
@@ -170,7 +173,6 @@ static void look_around(struct round *round)
 	add_children(round, &self);
 	for (size_t i = 0; i < round->count && round->pinned_count < PINNED_MAX; i++) {
 		look_at(round, &round->list[i]);
-		add_children(round, &round->list[i]);
 		if (clock_now_ns() >= round->end_ns)
 			return;
 	}
@@ -198,11 +200,11 @@ static unsigned kill_pinned(struct round *round)
 	return killed;
 }
 
-unsigned descendants_kill(const char *election)
+unsigned descendants_kill(const char *election, int64_t limit_ns)
 {
 	static struct round round; /* too large for the stack, and there is one thread */
 	char mark[sizeof("TENURE_ELECTION=") + TENURE_ELECTION_SIZE];
-	unsigned killed = 0;
+	unsigned killed = 0, unsure = 0;
 
 	snprintf(mark, sizeof(mark), "TENURE_ELECTION=%s", election);
 	round.mark = mark;
@@ -210,8 +212,11 @@ unsigned descendants_kill(const char *election)
 	do {
 		look_around(&round);
 		killed += kill_pinned(&round);
-		if (round.pinned_count == 0 && round.unsure)
+		/* An environment that is not seen whole for so long is not just being replaced: it is like that. */
+		if (round.pinned_count == 0 && (!round.unsure || ++unsure == UNSURE_ROUNDS))
+			break;
+		if (round.pinned_count == 0)
 			poll(NULL, 0, 1);
-	} while ((round.pinned_count > 0 || round.unsure) && clock_now_ns() < round.end_ns);
+	} while (clock_now_ns() < round.end_ns);
 	return killed;
 }

@@ -1,6 +1,7 @@
 /* The environment of a hook, built in one block. */
 #include "supervisor/environment.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -23,17 +24,15 @@ struct variables {
 	size_t number_count;
 };
 
-/* Whom a hook without `user` runs as. Looked up once: a name service may be slow. */
+/* Whom a hook without `user` runs as. */
 static struct {
-	bool known;
 	char name[IDENTITY_SIZE], home[IDENTITY_SIZE], shell[IDENTITY_SIZE];
 } self;
 
-static void look_up_self(void)
+void environment_init(void)
 {
 	struct passwd *entry = getpwuid(geteuid());
 
-	self.known = true;
 	snprintf(self.name, sizeof(self.name), "%u", (unsigned)geteuid());
 	snprintf(self.home, sizeof(self.home), "/");
 	snprintf(self.shell, sizeof(self.shell), "/bin/sh");
@@ -151,8 +150,7 @@ char **environment_build(const struct environment_input *in)
 	size_t bytes = 0, slots = 1, used = 0;
 	char **block, *text;
 
-	if (!self.known)
-		look_up_self();
+	assert(self.name[0] != '\0');
 	collect(&v, in);
 	for (size_t i = 0; i < v.count; i++)
 		bytes += strlen(v.list[i].name) + (v.list[i].value ? strlen(v.list[i].value) : 0) + 2;

@@ -28,6 +28,12 @@ struct environment_input {
 };
 
 /*
+ * Before the first of the others: looks up whom a hook without `user` runs as. Once, since a name service may
+ * hang for as long as it likes: before anything is in office.
+ */
+void environment_init(void);
+
+/*
  * Returns a NULL-terminated environment in one block that the caller frees, or NULL when there is no
  * memory. Control characters in values of ours become '?'. EXTRA may replace PATH, HOME and the like, but
  * no TENURE_ variable.

@@ -66,7 +66,8 @@ static int forget(const char *path)
 	char aside[PATH_MAX];
 	int rc = tenure_gate_open(path, LOCK_WAIT_MS, &gate);
 
-	if (rc == -EBADMSG) {
+	/* Whatever stands there in place of a floor. */
+	if (rc == -EBADMSG || rc == -EISDIR || rc == -ELOOP) {
 		snprintf(aside, sizeof(aside), "%s.damaged", path);
 		if (rename(path, aside) < 0)
 			return say(path, -errno);
@@ -105,7 +106,7 @@ static void log_file(enum log_level level, const struct floor *floor, const char
 		 log_quote(floor->path, quoted, sizeof(quoted)));
 }
 
-static void failed(struct floor *floor, const char *why, int64_t now_ns)
+static void complain(struct floor *floor, const char *why)
 {
 	char quoted[PROCESS_WHY_SIZE];
 
@@ -115,6 +116,11 @@ static void failed(struct floor *floor, const char *why, int64_t now_ns)
 					      : "cannot write the token floor: no new token may lead",
 			  "error=%s", log_quote(why, quoted, sizeof(quoted)));
 	floor->failing = floor->failing || floor->writing != 0;
+}
+
+static void failed(struct floor *floor, const char *why, int64_t now_ns)
+{
+	complain(floor, why);
 	/* Much later it might forget what nobody had in mind any more. */
 	if (floor->writing == 0)
 		floor->forgetting = false;
@@ -169,7 +175,8 @@ static void start(struct floor *floor, int64_t now_ns)
 	static char name[] = "tenured", option[] = "--floor";
 	char token[24], why[PROCESS_WHY_SIZE];
 	char *const words[] = {name, option, floor->path, token, NULL};
-	char *const environment[] = {NULL};
+	/* Never empty, so that it is seen at once to be no hook's. */
+	char *const environment[] = {"LC_ALL=C", NULL};
 
 	floor->writing = floor->forgetting ? 0 : max64(floor->seen, floor->own);
 	floor->retry_at_ns = CLOCK_NEVER;
@@ -280,6 +287,11 @@ void floor_timer(struct floor *floor, int64_t now_ns)
 	if (now_ns >= floor->give_up_at_ns) {
 		floor->give_up_at_ns = CLOCK_NEVER;
 		process_signal(&floor->process, SIGKILL);
+		/* On a disk that hangs it does not even die: its end may be long in coming. */
+		if (floor->writing != 0) {
+			complain(floor, "the writer hangs");
+			floor->changed(floor);
+		}
 	}
 	if (now_ns >= floor->retry_at_ns) {
 		floor->retry_at_ns = CLOCK_NEVER;

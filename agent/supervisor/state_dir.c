@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 #include "common/log.h"
 
-enum { ORPHAN_WAIT_MS = 5000, TEXT_SIZE = 1024 };
+enum { TEXT_SIZE = 1024 };
 
 #define ELECTOR_FILE	 "elector"
 #define ELECTOR_FILE_NEW "elector.new"
@@ -73,43 +72,34 @@ static bool is_elector(pid_t pid)
 	return first < (size_t)n && strcmp(text + first, "--elector") == 0;
 }
 
-static int kill_and_wait(pid_t pid, unsigned long long started)
-{
-	struct pollfd gone = {.events = POLLIN};
-	int rc = 0;
-
-	gone.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (gone.fd < 0)
-		return errno == ESRCH ? 0 : -errno;
-	/* The descriptor names one process for good: looked at again, it cannot be another one any more. */
-	if (start_time(pid) == started && is_elector(pid)) {
-		log_warning(NULL, "ending the elector of an earlier agent", "pid=%d", (int)pid);
-		if (syscall(SYS_pidfd_send_signal, gone.fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
-			rc = -errno;
-		else if (poll(&gone, 1, ORPHAN_WAIT_MS) != 1)
-			rc = -ETIMEDOUT;
-	}
-	close(gone.fd);
-	return rc;
-}
-
-int state_dir_kill_orphan(struct locked_dir *dir)
+int state_dir_orphan(struct locked_dir *dir)
 {
 	char text[64];
 	unsigned long long started;
-	int pid, rc;
+	int pid, fd;
 
 	if (read_text(dir->fd, ELECTOR_FILE, text, sizeof(text)) <= 0 ||
 	    sscanf(text, "%d %llu", &pid, &started) != 2 || pid <= 1)
-		return 0;
-	rc = kill_and_wait(pid, started);
-	if (rc < 0) {
-		log_error(NULL, "cannot end the elector of an earlier agent", "pid=%d error=\"%s\"", pid,
-			  strerror(-rc));
-		return rc;
+		return -1;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return -1;
+	/* The descriptor names one process for good: looked at after it was opened, it cannot become another one. */
+	if (start_time(pid) == started && is_elector(pid)) {
+		log_warning(NULL, "an earlier agent's elector keeps its session until lose has run", "pid=%d", pid);
+		return fd;
 	}
-	unlinkat(dir->fd, ELECTOR_FILE, 0);
-	return 0;
+	close(fd);
+	return -1;
+}
+
+void state_dir_end_orphan(int orphan_fd)
+{
+	if (syscall(SYS_pidfd_send_signal, orphan_fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+		log_error(NULL, "cannot end the elector of an earlier agent", "error=\"%s\"", strerror(errno));
+	else
+		log_info(NULL, "ended the elector of an earlier agent", " ");
+	close(orphan_fd);
 }
 
 static int write_elector(struct locked_dir *dir, pid_t pid)

@@ -31,10 +31,9 @@ void stopping_on_panic(struct supervisor *supervisor, int64_t now_ns)
 	supervisor->exiting = true;
 	if (supervisor->stop_signals++ == 0)
 		announce(supervisor, now_ns);
-	for (size_t i = 0; i < supervisor->unit_count; i++) {
-		if (supervisor->units[i]->role.state != ROLE_PANIC)
-			unit_stop(supervisor->units[i], true, now_ns);
-	}
+	/* By force nothing is tried in panic; and one that comes out of it stands no more. */
+	for (size_t i = 0; i < supervisor->unit_count; i++)
+		unit_stop(supervisor->units[i], true, now_ns);
 }
 
 bool stopping_in_panic(const struct supervisor *supervisor)

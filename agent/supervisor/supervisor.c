@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/clock.h"
 #include "supervisor/control_socket.h"
+#include "supervisor/environment.h"
 #include "supervisor/stopping.h"
 #include "supervisor/surroundings.h"
 
@@ -24,10 +25,13 @@ enum {
 	REAPED_IN_A_TURN = 64,
 	SIGNALS_IN_A_TURN = 16,
 	STATUS_SIZE = 512,
+	ORPHAN_WAIT_MS = 500,
 	EXTEND_SECONDS = 30, /* asked for while stopping, again and again */
 };
 
 static const int64_t extend_every_ns = INT64_C(10000000000);
+/* For all elections together: processes that fork without end must not make the others late. */
+static const int64_t kill_limit_ns = INT64_C(50000000);
 
 /* ---- the elector ---- */
 
@@ -182,9 +186,12 @@ static void tell_watchdog(struct supervisor *supervisor, int64_t now_ns)
 
 /* ---- the turn ---- */
 
-static void run_timers(struct supervisor *supervisor, int64_t now_ns)
+static void run_timers(struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		/* Those before may have taken some time. */
+		int64_t now_ns = clock_now_ns();
+
 		if (unit_deadline(supervisor->units[i]) <= now_ns)
 			unit_timer(supervisor->units[i], now_ns);
 	}
@@ -300,14 +307,28 @@ static void look_after_elector(struct supervisor *supervisor, int64_t now_ns)
 		child_start(child, supervisor->config, supervisor->control_fd, now_ns);
 }
 
+/* Its session has kept others away from services of ours that an earlier supervisor may have left in office. */
+static void end_orphan(struct supervisor *supervisor)
+{
+	if (supervisor->orphan_fd < 0)
+		return;
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (!supervisor->units[i]->role.established)
+			return;
+	}
+	state_dir_end_orphan(supervisor->orphan_fd);
+	supervisor->orphan_fd = -1;
+}
+
 static void turn(struct supervisor *supervisor)
 {
 	int64_t now_ns;
 
 	arm_timer(supervisor);
 	loop_wait(&supervisor->loop, !supervisor->unreaped);
+	supervisor->host.kill_left_ns = kill_limit_ns;
 	/* A supervisor that was paused acts by the clock before it hears what has happened meanwhile. */
-	run_timers(supervisor, clock_now_ns());
+	run_timers(supervisor);
 	take_signals(supervisor);
 	if (supervisor->unreaped)
 		reap(supervisor);
@@ -323,6 +344,7 @@ static void turn(struct supervisor *supervisor)
 		supervisor->host.changed = false;
 		tell_status(supervisor);
 	}
+	end_orphan(supervisor);
 	tell_watchdog(supervisor, now_ns);
 	watchdog_feed(&supervisor->watchdog, office_deadline(supervisor), now_ns);
 }
@@ -392,6 +414,18 @@ static int read_floors(struct supervisor *supervisor)
 	return rc;
 }
 
+/* An earlier agent's elector lets go of the control socket as soon as it knows that it is alone; if not, it hangs. */
+static void await_orphan(struct supervisor *supervisor)
+{
+	const char *path = supervisor->config->control.socket;
+
+	if (control_socket_await(path, ORPHAN_WAIT_MS))
+		return;
+	state_dir_end_orphan(supervisor->orphan_fd);
+	supervisor->orphan_fd = -1;
+	control_socket_await(path, ORPHAN_WAIT_MS);
+}
+
 /* Returns 0, or negative errno when the agent cannot run, which has been logged. */
 static int begin(struct supervisor *supervisor)
 {
@@ -405,6 +439,7 @@ static int begin(struct supervisor *supervisor)
 		rc = open_loop(supervisor, &signals);
 	if (rc == 0 && getrandom(&supervisor->agent, sizeof(supervisor->agent), 0) < 0)
 		rc = -errno;
+	environment_init();
 	if (rc == 0)
 		rc = make_units(supervisor);
 	if (rc < 0) {
@@ -413,9 +448,11 @@ static int begin(struct supervisor *supervisor)
 	}
 	rc = state_dir_open(&supervisor->state_dir, config->state_dir);
 	if (rc == 0)
-		rc = state_dir_kill_orphan(&supervisor->state_dir);
+		supervisor->orphan_fd = state_dir_orphan(&supervisor->state_dir);
 	if (rc == 0)
 		rc = read_floors(supervisor);
+	if (rc == 0 && supervisor->orphan_fd >= 0)
+		await_orphan(supervisor);
 	if (rc == 0 && config->control.socket[0] != '\0') {
 		supervisor->control_fd = control_socket_open(
 			config->control.socket, config->control.has_group, config->control.group);
@@ -437,6 +474,8 @@ static void end(struct supervisor *supervisor)
 	control_socket_close(supervisor->control_fd, supervisor->config->control.socket);
 	locked_dir_close(&supervisor->data_dir);
 	locked_dir_close(&supervisor->state_dir);
+	if (supervisor->orphan_fd >= 0)
+		close(supervisor->orphan_fd);
 	service_manager_close(&supervisor->manager);
 	if (supervisor->signals.fd >= 0)
 		close(supervisor->signals.fd);
@@ -461,6 +500,7 @@ static void init(struct supervisor *supervisor, struct config *config)
 	supervisor->config = config;
 	supervisor->started_ms = clock_wall_ms();
 	supervisor->armed_ns = supervisor->extend_at_ns = CLOCK_NEVER;
+	supervisor->orphan_fd = -1;
 	supervisor->loop.epoll_fd = supervisor->signals.fd = supervisor->timer.fd = supervisor->control_fd =
 		-1;
 	supervisor->state_dir = supervisor->data_dir = LOCKED_DIR_CLOSED;

@@ -23,6 +23,7 @@ struct supervisor {
 	struct unit_host host;
 	struct locked_dir state_dir, data_dir;
 	int control_fd; /* -1: no control socket */
+	int orphan_fd;  /* pidfd of an earlier agent's elector, let live until every service is known to be out; -1 */
 	struct config *config;
 	struct unit **units; /* as in the configuration */
 	size_t unit_count;

@@ -21,6 +21,9 @@ enum {
 		8, /* hooks in a row that cannot be started: each failure asks for at most one more */
 };
 
+/* What is left of the turn for a sweep, when others have used it up. */
+static const int64_t kill_least_ns = INT64_C(2000000);
+
 static void event(struct unit *unit, const struct role_event *e);
 
 static const struct config_hook *hook_config(const struct config_election *config, enum role_hook hook)
@@ -198,12 +201,14 @@ static void signal_hook(struct unit *unit, enum role_hook hook, int signal_numbe
 /* A hook of a standby takes its own group along and no more: the service goes on as a standby's. */
 static void kill_all(struct unit *unit, enum role_hook hook)
 {
+	int64_t began_ns = clock_now_ns(), *left_ns = &unit->host->kill_left_ns;
 	unsigned killed;
 
 	signal_hook(unit, hook, SIGKILL);
 	if (hook == ROLE_HOOK_FOLLOW || hook == ROLE_HOOK_FENCE_PEER)
 		return;
-	killed = descendants_kill(unit->config->name);
+	killed = descendants_kill(unit->config->name, *left_ns > kill_least_ns ? *left_ns : kill_least_ns);
+	*left_ns -= clock_now_ns() - began_ns;
 	if (killed > 0)
 		log_warning(unit->config->name, "killed everything of the election", "processes=%u", killed);
 }
@@ -428,6 +433,8 @@ void unit_session_over(struct unit *unit, int64_t now_ns)
 {
 	struct role_event e = {.type = ROLE_EV_LOST, .now_ns = now_ns};
 
+	unit->candidate[0] = '\0';
+	unit->czxid = 0;
 	e.u.end.token = unit->role.token;
 	e.u.end.reason = TENURE_REASON_SESSION;
 	event(unit, &e);
@@ -554,15 +561,21 @@ void unit_restore(struct unit *unit)
 	unit->host->send(unit->host, &m);
 }
 
+/* In office by a candidate that is gone, nobody may join by another before the service is out of office. */
+static bool stands(const struct unit *unit)
+{
+	return unit->role.standing && (!role_in_office(&unit->role) || unit->role.token == unit->czxid);
+}
+
 void unit_repeat(struct unit *unit)
 {
 	send_floor(unit);
 	/* In the order in which they were said: leaving ends the standing before it. */
 	if (unit->giving_up != 0)
 		send(unit, MESSAGE_GIVE_UP, unit->giving_up);
-	else if (unit->leaving || (!unit->role.standing && unit->candidate[0] != '\0'))
+	else if (unit->leaving || (!stands(unit) && unit->candidate[0] != '\0'))
 		send(unit, MESSAGE_RETIRE, 0);
-	if (unit->role.standing)
+	if (stands(unit))
 		send(unit, MESSAGE_STAND, 0);
 	if (unit->role.state == ROLE_ACTIVE)
 		send(unit, MESSAGE_CONFIRM, unit->role.token);
@@ -590,10 +603,5 @@ int64_t unit_deadline(const struct unit *unit)
 
 int64_t unit_office_deadline(const struct unit *unit)
 {
-	int64_t deadline_ns = role_lease_deadline(&unit->role);
-
-	if (!role_in_office(&unit->role))
-		return CLOCK_NEVER;
-	/* At the start of the agent fence has its time without any lease. */
-	return deadline_ns != 0 || unit->role.state == ROLE_PANIC ? deadline_ns : CLOCK_NEVER;
+	return role_in_office(&unit->role) ? role_lease_deadline(&unit->role) : CLOCK_NEVER;
 }

@@ -18,6 +18,7 @@ struct unit_host {
 	const char *member, *data_dir;
 	void (*send)(struct unit_host *host, struct message *m);
 	bool changed; /* a state has changed since the host last looked */
+	int64_t kill_left_ns; /* of what all elections together may take in this turn to find what they have to kill */
 	bool exit_on_panic; /* an election in panic asks for the agent's end */
 };
 
@@ -91,10 +92,7 @@ void unit_repeat(struct unit *unit);
 void unit_timer(struct unit *unit, int64_t now_ns);
 int64_t unit_deadline(const struct unit *unit);
 
-/*
- * End of the lease that a service in office has; CLOCK_NEVER: none is in office; 0: it is there without a
- * lease.
- */
+/* End of the lease that a service in office has; CLOCK_NEVER: none is in office. */
 int64_t unit_office_deadline(const struct unit *unit);
 
 #endif

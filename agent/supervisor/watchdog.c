@@ -54,12 +54,13 @@ static int set_timeout(struct watchdog *watchdog, const char *device, int64_t wa
 			  strerror(-rc));
 		return rc;
 	}
+	/* It runs by that from now on, whether it suits us or not. */
+	watchdog->timeout_ns = granted_s * second_ns;
 	if (granted_s < 1 || granted_s > wanted_s) {
 		log_error(NULL, "the watchdog's timeout does not suit the lease",
 			  "device=%s timeout_s=%d lease_surely_left_s=%d", quoted, granted_s, wanted_s);
 		return -ERANGE;
 	}
-	watchdog->timeout_ns = granted_s * second_ns;
 	/* The last feed before the lease gets too short comes at most this much too early. */
 	watchdog->interval_ns = clock_earlier(watchdog->timeout_ns / 4, margin_ns / 2);
 	return 0;

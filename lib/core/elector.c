@@ -59,8 +59,11 @@ static void tell_outlook(struct step *s)
 	/* Nobody is to be kept busy with news while office is being taken; they come with LEAD, or with what blocks it. */
 	if (taking && (in_flight(e, ELECTOR_OP_READ) || in_flight(e, ELECTOR_OP_WRITE)))
 		return;
+	if (e->outlook.known && incumbent_gone(e))
+		e->gone_token = e->outlook.incumbent.token;
+	/* A listing that has to be made anew tells nothing meanwhile. */
 	if (e->outlook.known)
-		e->outlook.gone = incumbent_gone(e);
+		e->outlook.gone = e->outlook.incumbent.token == e->gone_token;
 	if (memcmp(&e->outlook, &e->said, sizeof e->said) != 0) {
 		e->said = e->outlook;
 		say(s, ELECTOR_DO_OUTLOOK);

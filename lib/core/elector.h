@@ -251,6 +251,7 @@ struct elector {
 	bool swept; /* the queue was looked through for leftovers since the last connect */
 
 	/* What the last listing showed. */
+	int64_t gone_token;  /* the incumbent that was last known to be gone: it does not come back */
 	bool listed;
 	struct tenure_queue_view view;
 	char behind[TENURE_CANDIDATE_SIZE]; /* see tenure_queue_settle */

@@ -273,6 +273,11 @@ static void left_office(struct step *s)
 		wait_before_next(s);
 	if (token != 0)
 		give_up(s, token);
+	if (r->passed_over != 0) {
+		r->spent = max64(r->spent, r->passed_over);
+		give_up(s, r->passed_over);
+		r->passed_over = 0;
+	}
 	go_idle(s, r->leave_reason);
 	r->planned = false;
 }
@@ -402,6 +407,10 @@ static void settle_following(struct step *s)
 	}
 	if (r->stopping) {
 		move(s, ROLE_OUT, TENURE_REASON_STOP);
+		return;
+	}
+	if (!r->config.has[ROLE_HOOK_FOLLOW]) {
+		go_idle(s, r->reason); /* other settings since the last step */
 		return;
 	}
 	if (target == -1 || s->now_ns < r->follow_at_ns)
@@ -580,8 +589,12 @@ static void lead(struct step *s, const struct role_event *event)
 	bool takes = takes_office(s, event);
 	enum tenure_reason refusal = floor_refusal(r, token);
 
-	if (role_in_office(r))
-		return; /* said again by a new elector, or another term's: it hears of this one's end first */
+	if (role_in_office(r)) {
+		/* Said again by a new elector; or another term's, and the service is not out of this one yet. */
+		if (token != r->token)
+			r->passed_over = token;
+		return;
+	}
 	if (takes && refusal == TENURE_REASON_NONE) {
 		on_lead(s, event);
 		return;

@@ -175,6 +175,7 @@ struct role {
 	/* The term in office. */
 	int64_t token;               /* 0: none */
 	int64_t spent;               /* highest token whose demotion has begun, or that was refused */
+	int64_t passed_over;         /* another one that LEAD came for meanwhile: given up after it; 0: none */
 	int64_t timeout_ns;          /* T */
 	int64_t lease_start_ns;
 	bool lease_over;             /* LOST was said: no later proof is of this term's session */

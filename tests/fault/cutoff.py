@@ -19,7 +19,7 @@ JARS = (
 )  # fmt: skip
 CLASSPATH = ":".join(f"/usr/share/java/{jar}.jar" for jar in JARS)
 SILENCE = 0.2  # of T: after so long without an answer an elector tries another connection
-_SPAWN_MS = 50  # what of a hook's limit is left for starting and ending its process
+_SPAWN_MS = 150  # what of a hook's limit is left for starting and ending its process
 _JITTER_MS = 120  # by which a stall may last longer than told, until connections are made anew
 
 
@@ -61,7 +61,7 @@ class Plan:
         """From now on its demotion takes nearly all of its limits."""
         if self.fenced:
             agent.behave("lose", "hang ignore-term")
-            agent.behave("fence", f"sleep={self.fence_ms - _SPAWN_MS}")
+            agent.behave("fence", f"sleep={max(self.fence_ms - _SPAWN_MS, self.fence_ms // 2)}")
         else:
             agent.behave("lose", f"sleep={max(self.lose_ms - _SPAWN_MS, self.lose_ms // 2)}")
 

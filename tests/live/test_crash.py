@@ -51,6 +51,23 @@ class Crash(LiveCase):
         wait_for(lambda: not os.path.exists(f"/proc/{elector}"), 5, "the next agent to end the orphaned elector")
         a.wait_state("active", timeout=15)
 
+    def test_restarted_beside_a_slow_startup(self):
+        """
+        The supervisor alone dies, and its successor takes longer than the session to put the service out of office:
+        the orphaned elector keeps the place until then.
+        """
+        server = self.start_server()
+        a, b = self.start_queue("ab", server)
+        a.behave("lose", "sleep=4500")
+        a.process.kill()
+        a.process.wait(10)
+        self.timeline.mark_killed("a")
+        a.start()
+        lose = self.timeline.wait("end", "lose", "a", count=2, timeout=15)
+        gain = self.timeline.wait("start", "gain", "b", timeout=15)
+        self.assertGreater(gain.at_ns, lose.at_ns)
+        a.behave("lose", "")
+
     def deleted_ns(self, observer, path, kill):
         """The instant at which another client is told that PATH is deleted, once KILL has been called."""
         observer.stdin.write(path + "\n")

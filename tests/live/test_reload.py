@@ -51,6 +51,21 @@ class Reload(LiveCase):
         self.assertEqual(len(self.queue(client, "/elsewhere/demo")), 1)
         wait_for(lambda: not self.queue(client), 5, "the old queue to be empty")
 
+    def test_lose_taken_out(self):
+        """A term ends by the hook that it began with: without lose in the new file it is lose, leave, join."""
+        server = self.start_server()
+        a, b = self.start_queue("ab", server)
+        token = a.election_status()["token"]
+        a.hooks = []
+        a.write_config()
+        a.signal(HUP)
+        lose = self.timeline.wait("end", "lose", "a", count=2)
+        self.assertEqual(str(lose.token), token)
+        gain = self.timeline.wait("start", "gain", "b")
+        self.assertGreater(gain.at_ns, lose.at_ns)
+        self.assertEqual(gain.fields["previous_clean"], "yes")
+        a.wait_queued(2)
+
 
 if __name__ == "__main__":
     unittest.main()

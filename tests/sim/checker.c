@@ -11,7 +11,8 @@
  *
  * The latter two count only if the end of the session is committed. Excused of the former two is a member
  * whose supervisor did not run for more than a quarter of the margin since its schedule's demote point, one
- * that was left in office by a supervisor that died, and one that has been in PANIC. Each is counted.
+ * that was left in office by a supervisor that died, one that has been in PANIC, and one whose
+ * hook outlives its KILL. Each is counted.
  *
  * S2, S3, S4, L1 and L3 are as in the design.
  */
@@ -89,7 +90,8 @@ static enum excuse excuse(const struct world *w, const struct host *h)
 	const struct role *r = &h->supervisor.role;
 	struct tenure_schedule at;
 
-	if (h->office_panic)
+	/* One that outlives its KILL ends in PANIC too, if only after a moment. */
+	if (h->office_panic || (h->hook.running && h->hook.killed && h->hook.stuck_ns > 0))
 		return EXCUSE_PANIC;
 	if (h->office_inherited)
 		return EXCUSE_INHERITED;

@@ -264,6 +264,10 @@ void scenario_heal(struct world *w)
 
 	if (!w->healed)
 		TRACE(w, "all is well");
+	/* A follow hook may have no limit, and hang for ever. */
+	for (unsigned i = 0; i < w->host_count && !w->healed; i++)
+		if (w->hosts[i].hook.kind == ROLE_HOOK_FOLLOW)
+			hook_signal(w, &w->hosts[i], true);
 	w->healed = true;
 	if (l && (l->prepared.record.paused || l->prepared.record.eligible != 0))
 		change_record(w, false, 0);

@@ -84,6 +84,8 @@ void hook_end(struct world *w, struct host *h)
 		return;
 	TRACE(w, "host %u: hook %s ends %s", h->id, role_hook_name(hook->kind), hook->ok ? "well" : "badly");
 	hook->running = false;
+	/* What comes after a hook that has outlived its KILL comes too late. */
+	h->office_panic = h->office_panic || (hook->killed && hook->stuck_ns > 0);
 	check_hook_end(w, h);
 	/* The peer is cut off by force, whatever its own agent knows. */
 	for (unsigned i = 0; i < w->host_count && hook->ok && hook->kind == ROLE_HOOK_FENCE_PEER; i++)

@@ -122,6 +122,21 @@ static void draw_config(struct world *w, enum scene scene)
 	p->bad_hooks = scene == SCENE_CHAOS && random_in(w, 1, 2) ? (unsigned)random_between(w, 0, 200) : 0;
 }
 
+static void say_config(struct world *w, enum scene scene)
+{
+	const struct params *p = &w->params;
+	const struct tenure_budget *b = &p->session.budget;
+
+	TRACE(w,
+	      "scene %d: T %lld, tick %lld, touch_lag %lld, ping_slack %lld, heartbeat %lld, ride_out %lld, "
+	      "lose %lld, fence %lld, latency %lld ms",
+	      (int)scene, (long long)(p->timeout_ns / MS), (long long)(p->tick_ns / MS),
+	      (long long)(b->touch_lag_ns / MS), (long long)(b->ping_slack_ns / MS),
+	      (long long)(tenure_budget_heartbeat(b, p->timeout_ns) / MS),
+	      (long long)(tenure_budget_ride_out(b, p->timeout_ns) / MS), (long long)(b->lose_ns / MS),
+	      (long long)(b->fence_ns / MS), (long long)(p->latency_ns / MS));
+}
+
 /* ---- hosts and servers ---- */
 
 static void make_servers(struct world *w)
@@ -278,12 +293,13 @@ static void scene_bigger(struct world *w, int64_t at_ns)
 void scenario_build(struct world *w)
 {
 	static const enum scene scenes[] = {SCENE_CHAOS, SCENE_CHAOS, SCENE_CHAOS, SCENE_CHAOS, SCENE_QUIET,
-					    SCENE_QUIET, SCENE_STALL, SCENE_STALL, SCENE_MUTE, SCENE_BIGGER};
+					    SCENE_QUIET, SCENE_STALL, SCENE_STALL, SCENE_MUTE,	SCENE_BIGGER};
 	enum scene scene = scenes[random_below(w, sizeof scenes / sizeof *scenes)];
 	int64_t t_ns, at_ns, last_ns;
 	unsigned count;
 
 	draw_config(w, scene);
+	say_config(w, scene);
 	t_ns = w->params.timeout_ns;
 	at_ns = 3 * SECOND + random_below(w, t_ns / 2);
 	last_ns = at_ns + 2 * t_ns;

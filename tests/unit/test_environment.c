@@ -286,5 +286,6 @@ int main(void)
 		cmocka_unit_test(agents_own_user),
 	};
 
+	environment_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

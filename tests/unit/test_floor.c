@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -314,12 +315,18 @@ static void forget(void **state)
 
 /*
  * Goal: a forget that fails is not done much later, and is answered.
- * Method: another process holds the file.
+ * Method: what stands in the file's place cannot be put aside, since something is there, too.
  */
 static void forget_fails(void **state)
 {
 	struct fixture *f = *state;
+	char aside[PATH_MAX], inside[PATH_MAX];
 	unsigned changes;
+
+	assert_true(snprintf(aside, sizeof(aside), "%s.damaged", f->file) < (int)sizeof(aside));
+	assert_true(snprintf(inside, sizeof(inside), "%s.damaged/x", f->file) < (int)sizeof(inside));
+	assert_int_equal(mkdir(aside, 0700), 0);
+	assert_int_equal(mkdir(inside, 0700), 0);
 
 	floor_saw(&f->floor, 1000, clock_now_ns());
 	turn_until_quiet(f);
@@ -335,6 +342,8 @@ static void forget_fails(void **state)
 	assert_int_equal(rmdir(f->file), 0);
 	floor_timer(&f->floor, clock_now_ns() + 100 * second_ns);
 	assert_false(process_running(&f->floor.process));
+	assert_int_equal(rmdir(inside), 0);
+	assert_int_equal(rmdir(aside), 0);
 }
 
 /*

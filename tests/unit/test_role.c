@@ -353,8 +353,8 @@ static void test_take_office(void **state)
 }
 
 /*
- * Goal: a LEAD said again changes nothing; another one in office is passed over. Method: both in every office
- * state.
+ * Goal: a LEAD said again changes nothing; another one in office is passed over, and given back when the service is
+ * out. Method: both in every office state.
  */
 static void test_lead_again(void **state)
 {
@@ -374,6 +374,8 @@ static void test_lead_again(void **state)
 	lead(&f, 2100, 5, 0);
 	assert_did(&f, "");
 	assert_int_equal(f.r.state, ROLE_DEMOTING);
+	hook_done(&f, 3000, 0);
+	assert_did(&f, "give up 5, give up 9, demoting>standby resign, stand");
 }
 
 /*

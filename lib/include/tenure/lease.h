@@ -2,7 +2,7 @@
  * The lease: what committed writes prove, and the schedule that follows from it. Pure; no clock.
  *
  * Every instant is CLOCK_BOOTTIME in nanoseconds, every span nanoseconds. The rule, why it holds
- * and what it assumes is in the README ("How the lease works").
+ * and what it assumes is in lib/LEASE.md.
  */
 #ifndef TENURE_LEASE_H
 #define TENURE_LEASE_H
@@ -19,7 +19,7 @@ extern "C" {
 
 #define TENURE_NS_PER_MS INT64_C(1000000)
 
-enum { TENURE_LEASE_COMMITS = 64 };
+enum { TENURE_LEASE_COMMITS = 256 };
 
 /* One committed write: handed to the library at sent_ns, its reply handled at done_ns. */
 struct tenure_commit {
