@@ -936,8 +936,7 @@ static void test_explain_guards(void **state)
 {
 	static const char *const lines[] = {
 		"\nno tokens are kept: an ensemble that was wiped or restored would be obeyed\n",
-		"\nwatchdog /w: resets the host when it is not fed for 14 s; not fed while a lease in office has less "
-		"left\n",
+		"\nwatchdog /w: resets the host when it is not fed for 14 s; not fed while a lease in office has less left\n",
 		"\n  after an unclean end: waits 5 s, then the fence_peer hook, at most 30 s, before gain\n",
 		"\n  if the service cannot be put out of office, the agent exits when the lease is over\n",
 		"\n  after an unclean end: waits 0.25 s\n",
