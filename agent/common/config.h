@@ -125,6 +125,7 @@ struct config_options {
 	const char *const *overrides;
 	size_t override_count;
 	bool check_files; /* look at hook files, the auth file and users: not in the elector */
+	bool found_elsewhere; /* nor at groups: config_found_read tells what they are */
 };
 
 /*

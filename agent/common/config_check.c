@@ -64,7 +64,8 @@ void config_check_top(struct config_parse *p)
 	if (c->zookeeper.auth_file[0] != '\0' && p->options->check_files)
 		config_check_auth(p);
 	config_check_elector_user(p);
-	config_check_groups(p);
+	if (!p->options->found_elsewhere)
+		config_check_groups(p);
 }
 
 static void check_path(struct config_parse *p, struct config_election *e)

@@ -15,7 +15,7 @@
 #include "tenure/limits.h"
 #include "tenure/record.h"
 
-#define MESSAGE_VERSION 2u
+#define MESSAGE_VERSION 3u
 
 enum message_type {
 	MESSAGE_NONE,
@@ -83,6 +83,7 @@ struct message {
 			int64_t since_ms;  /* wall clock, for people */
 			int64_t demoted_token;
 			uint32_t transitions;
+			uint32_t recovers; /* RECOVERs that this answers, of all electors */
 			bool healthy;
 			struct message_hook last_hook;
 		} state;

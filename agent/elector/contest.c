@@ -305,7 +305,6 @@ void contest_set_state(struct contest *c, const struct message *m)
 
 	c->state = *m;
 	c->state_known = true;
-	c->states++;
 	if (changed)
 		member_changed(c);
 	/* While the lose hook works there is time to get ready what its end will call for. */

@@ -52,7 +52,6 @@ struct contest {
 	struct contest_floor floor;
 	bool state_known;
 	struct message state;   /* the supervisor's last STATE */
-	uint32_t states;        /* how many there were */
 };
 
 /* Returns 0 or -ENOMEM. A contest lasts as long as its process. */

@@ -50,7 +50,7 @@ void recover_start(struct contest *c, struct client *client)
 	}
 	c->recover.active = true;
 	c->recover.transitions = c->state.u.state.transitions;
-	c->recover.states = c->states;
+	c->recover.recovers = c->state.u.state.recovers;
 	m.token = c->state.token;
 	log_info(c->config->name, "asked to recover", "token=%" PRId64, m.token);
 	upward_put(c->shell, &m);
@@ -65,7 +65,7 @@ void recover_check(struct contest *c)
 	leaving_progress(leaving);
 	if (in_panic(c) && c->state.u.state.transitions != c->recover.transitions) {
 		refuse(c, EXIT_INTERNAL, "lose has failed again: see the log");
-	} else if (in_panic(c) && c->states != c->recover.states) {
+	} else if (in_panic(c) && c->state.u.state.recovers != c->recover.recovers) {
 		/* The answer of a supervisor that stays where it is. */
 		refuse(c, EXIT_TRY_AGAIN, "a hook that cannot be killed still runs: see the log");
 	} else if (!leaving_in_office(leaving)) {

@@ -10,7 +10,7 @@
 struct recover {
 	bool active;
 	uint32_t transitions; /* of the panic that is to end */
-	uint32_t states;      /* heard before */
+	uint32_t recovers;    /* answered before */
 	struct leaving leaving;
 };
 

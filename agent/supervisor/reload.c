@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/config_found.h"
 #include "common/control.h"
 #include "common/log.h"
 #include "supervisor/clock.h"
@@ -30,7 +31,7 @@ void reload_init(struct reload *reload)
 {
 	memset(reload, 0, sizeof(*reload));
 	output_init(&reload->errors);
-	reload->text_fd = reload->control_fd = -1;
+	reload->text_fd = reload->found_fd = reload->control_fd = -1;
 	reload->kill_at_ns = CLOCK_NEVER;
 }
 
@@ -51,6 +52,8 @@ static void finish(struct supervisor *supervisor, int64_t now_ns)
 	drop_next(reload);
 	if (reload->text_fd >= 0)
 		close(reload->text_fd);
+	if (reload->found_fd >= 0)
+		close(reload->found_fd);
 	reload_init(reload);
 	if (supervisor->stop_signals > 0)
 		return;
@@ -76,14 +79,15 @@ static void take_error(struct output *output, const char *line)
 	log_error(NULL, "configuration", "error=%s", log_quote(line, quoted, sizeof(quoted)));
 }
 
-static int parse(const struct config *old, const unsigned char *text, size_t size, FILE *stream,
+static int parse(const struct config *old, const unsigned char *text, size_t size, bool look, FILE *stream,
 		 struct config **next)
 {
 	struct config_options options = {
 		.file = old->file,
 		.overrides = (const char *const *)old->overrides,
 		.override_count = old->override_count,
-		.check_files = true,
+		.check_files = look,
+		.found_elsewhere = !look,
 	};
 	struct config_errors errors = {.stream = stream};
 
@@ -91,33 +95,34 @@ static int parse(const struct config *old, const unsigned char *text, size_t siz
 }
 
 /* A parser can crash or hang, a name service too: hence not in the supervisor. */
-__attribute__((noreturn)) static void check(const struct config *old, int text_fd, int errors_fd,
-					    pid_t parent)
+__attribute__((noreturn)) static void check(const struct config *old, const struct reload *reload,
+					    int errors_fd, pid_t parent)
 {
 	struct config_errors errors = {.stream = fdopen(errors_fd, "w")};
+	FILE *found = fdopen(reload->found_fd, "w");
 	struct config *next = NULL;
 	unsigned char *text = NULL;
 	size_t size = 0;
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || !errors.stream)
+	if (getppid() != parent || !errors.stream || !found)
 		_exit(EXIT_INTERNAL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (config_read(old->file, &text, &size, &errors) < 0 ||
-	    parse(old, text, size, errors.stream, &next) < 0) {
+	    parse(old, text, size, true, errors.stream, &next) < 0) {
 		fflush(errors.stream);
 		_exit(EXIT_CONFIGURATION);
 	}
 	for (size_t done = 0; done < size;) {
-		ssize_t n = write(text_fd, text + done, size - done);
+		ssize_t n = write(reload->text_fd, text + done, size - done);
 
 		if (n <= 0)
 			_exit(EXIT_INTERNAL);
 		done += (size_t)n;
 	}
-	_exit(EXIT_YES);
+	_exit(config_found_write(next, found) == 0 ? EXIT_YES : EXIT_INTERNAL);
 }
 
 static int start_check(struct supervisor *supervisor)
@@ -128,14 +133,15 @@ static int start_check(struct supervisor *supervisor)
 	int rc;
 
 	reload->text_fd = memfd_create("tenured.conf.new", MFD_CLOEXEC);
-	if (reload->text_fd < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
+	reload->found_fd = memfd_create("tenured.found", MFD_CLOEXEC);
+	if (reload->text_fd < 0 || reload->found_fd < 0 || pipe2(pipe_fds, O_CLOEXEC) < 0)
 		return -errno;
 	rc = output_open(&reload->errors, &supervisor->loop, pipe_fds[0], take_error);
 	if (rc < 0)
 		goto out;
 	reload->pid = fork();
 	if (reload->pid == 0)
-		check(supervisor->config, reload->text_fd, pipe_fds[1], parent);
+		check(supervisor->config, reload, pipe_fds[1], parent);
 	if (reload->pid < 0) {
 		rc = -errno;
 		reload->pid = 0;
@@ -170,21 +176,29 @@ void reload_request(struct supervisor *supervisor, int64_t now_ns)
 
 /* ---- applying ---- */
 
-/* Takes the bytes that the child found good, and no others that the file may hold by now. */
+/*
+ * Takes the bytes that the child found good, and no others that the file may hold by now, and what it has looked
+ * up: here nothing may be waited for.
+ */
 static int load(struct supervisor *supervisor)
 {
 	struct reload *reload = &supervisor->reload;
 	struct stat status;
 	unsigned char *text;
-	FILE *nowhere;
+	FILE *nowhere, *found = fdopen(reload->found_fd, "r");
 	int rc = -EIO;
 
-	if (fstat(reload->text_fd, &status) < 0)
+	if (!found || fstat(reload->text_fd, &status) < 0)
 		return -errno;
 	text = malloc((size_t)status.st_size + 1);
 	nowhere = fopen("/dev/null", "we");
 	if (text && nowhere && pread(reload->text_fd, text, (size_t)status.st_size, 0) == status.st_size)
-		rc = parse(supervisor->config, text, (size_t)status.st_size, nowhere, &reload->next);
+		rc = parse(supervisor->config, text, (size_t)status.st_size, false, nowhere, &reload->next);
+	rewind(found);
+	if (rc == 0)
+		rc = config_found_read(reload->next, found);
+	fclose(found);
+	reload->found_fd = -1;
 	if (nowhere)
 		fclose(nowhere);
 	free(text);

@@ -25,6 +25,7 @@ struct reload {
 	bool cancelled; /* the agent stops: nothing new begins */
 	pid_t pid;	/* of the child that checks */
 	int text_fd;	/* memory in which it leaves the file's text */
+	int found_fd;	/* and what it has looked up */
 	int64_t kill_at_ns;
 	int64_t grace_ns; /* until then notify hooks of elections that have left may end; 0: not yet running
 			   */

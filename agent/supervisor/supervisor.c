@@ -72,7 +72,7 @@ void supervisor_forget_session(struct supervisor *supervisor)
 static void on_session(struct supervisor *supervisor, const struct session_credentials *session,
 		       int64_t now_ns)
 {
-	int64_t timeout_ns = session->timeout_ns;
+	int64_t timeout_ns = session->timeout_ns, lease_start_ns;
 
 	/* A term ends with its session, also when the elector dies before it says so of each election. */
 	for (size_t i = 0; i < supervisor->unit_count && session->id != supervisor->session.id; i++)
@@ -86,6 +86,10 @@ static void on_session(struct supervisor *supervisor, const struct session_crede
 		supervisor->lease_start_ns = 0;
 	supervisor->session = *session;
 	supervisor->session.timeout_ns = timeout_ns;
+	/* A shorter T counts at once: the elector may die before its next lease. */
+	lease_start_ns = supervisor->lease_start_ns;
+	for (size_t i = 0; i < supervisor->unit_count && lease_start_ns != 0; i++)
+		unit_lease(supervisor->units[i], lease_start_ns, timeout_ns, now_ns);
 	watchdog_adapt(&supervisor->watchdog, supervisor->config, timeout_ns);
 }
 

@@ -116,6 +116,7 @@ static void send_state(struct unit *unit)
 	m.u.state.since_ms = unit->since_ms;
 	m.u.state.demoted_token = unit->demoted_token;
 	m.u.state.transitions = unit->role.transitions;
+	m.u.state.recovers = unit->recovers;
 	m.u.state.healthy = true;
 	m.u.state.last_hook = unit->last_hook;
 	unit->host->send(unit->host, &m);
@@ -538,6 +539,7 @@ void unit_message(struct unit *unit, const struct message *m, int64_t timeout_ns
 		on_fence_peer(unit, m, now_ns);
 		break;
 	case MESSAGE_RECOVER:
+		unit->recovers++;
 		event(unit, &recover);
 		send_state(unit);
 		break;

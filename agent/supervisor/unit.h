@@ -51,6 +51,7 @@ struct unit {
 	bool has_previous;
 	int64_t demoted_token;
 	int64_t since_ms;
+	uint32_t recovers; /* how often an operator has asked for it */
 	struct message_hook last_hook;
 };
 

@@ -591,7 +591,7 @@ static void lead(struct step *s, const struct role_event *event)
 
 	if (role_in_office(r)) {
 		/* Said again by a new elector; or another term's, and the service is not out of this one yet. */
-		if (token != r->token)
+		if (token > r->token)
 			r->passed_over = token;
 		return;
 	}

@@ -41,6 +41,8 @@ class Plan:
         self.ride_out = self.stall_ms + _JITTER_MS + self.heartbeat if self.stall else self.timeout // 5
         self.unproven = self.tick // 2 + 2 * self.ping_slack + 3 * self.heartbeat
         self.hooks_ms = self.timeout - self.unproven - self.margin - self.ride_out
+        # Less than a third of a second for each is a matter of how busy the machine is.
+        self.fenced = self.fenced and self.hooks_ms >= 700
         self.fence_ms = self.hooks_ms * 2 // 5 if self.fenced else 0
         self.lose_ms = self.hooks_ms - self.fence_ms
 

@@ -1,6 +1,7 @@
 """Lose and fence fail: what is killed, what on_panic does, and how an operator gets out of it."""
 
 import os
+import signal
 import sys
 import unittest
 
@@ -69,6 +70,22 @@ class Panic(LiveCase):
         self.assertFalse(is_alive(elector))
         self.assertIn("on_panic=exit", a.log())
         self.wait_candidates(client, 0)
+
+    def test_session_lost(self):
+        """In panic no new elector takes office by a new session; after recover the member leads as ever."""
+        a, proxy = self.in_panic("log")
+        client = self.client(self.servers[0])
+        self.wait_candidates(client, 0)
+        proxy.resume()
+        a.wait_log("session has expired", timeout=20)
+        elector = a.elector()
+        os.kill(elector, signal.SIGKILL)
+        wait_for(lambda: a.elector() not in (None, elector), 10, "a new elector")
+        holds_for(lambda: a.election_status().get("position") in (None, 0), 2, "no candidate stands")
+        a.behave("lose", "exit=0")
+        self.assertEqual(a.ctl("recover", "demo").returncode, 0)
+        a.wait_state("active", timeout=15)
+        self.oracle.late_reasons = ("lease", "stop", "recover")
 
     def test_reboot(self):
         """reboot(2) is called at once. In a pid namespace of its own it ends that one alone."""

@@ -1,6 +1,7 @@
 """SIGHUP: a broken file, a new path, changes that cost nothing."""
 
 import os
+import pwd
 import sys
 import unittest
 
@@ -64,6 +65,38 @@ class Reload(LiveCase):
         gain = self.timeline.wait("start", "gain", "b")
         self.assertGreater(gain.at_ns, lose.at_ns)
         self.assertEqual(gain.fields["previous_clean"], "yes")
+        a.wait_queued(2)
+
+    def test_with_a_user(self):
+        """The user of an election is the same one afterwards, so its term goes on."""
+        server = self.start_server()
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        (a,) = self.start_queue("a", server, election={"user": user})
+        token = a.election_status()["token"]
+        runs = self.hook_runs()
+        a.write_config(a.config_text() + "# changed\n")
+        a.signal(HUP)
+        a.wait_log("configuration reloaded")
+        holds_for(lambda: self.hook_runs() == runs, 1, "no hook runs")
+        a.wait_state("active")
+        self.assertEqual(a.election_status()["token"], token)
+        lose = len(self.timeline.events("end", "lose", "a"))
+        a.ctl("resign", "demo", "--force")
+        self.timeline.wait("end", "lose", "a", count=lose + 1)
+
+    def test_follow_taken_out(self):
+        """Who waits for a follow hook that always fails stands once there is none any more."""
+        server = self.start_server()
+        self.start_queue("b", server)
+        a = self.agent("a", server, hooks=("gain", "lose", "follow"))
+        a.behave("follow", "exit=1")
+        a.start()
+        self.timeline.wait("end", "follow", "a")
+        a.hooks = ("gain", "lose")
+        a.write_config()
+        a.signal(HUP)
+        a.wait_log("configuration reloaded")
+        a.wait_state("standby")
         a.wait_queued(2)
 
 

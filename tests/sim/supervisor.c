@@ -173,14 +173,19 @@ void supervisor_floor_written(struct world *w, struct supervisor *s)
 
 /* ---- the elector's messages ---- */
 
+static bool stands(const struct supervisor *s)
+{
+	return s->role.standing && (!role_in_office(&s->role) || s->role.token == s->czxid);
+}
+
 static void repeat(struct world *w, struct supervisor *s)
 {
 	send_floor(w, s);
 	if (s->giving_up != 0)
 		send_token(w, s, LOCAL_GIVE_UP, s->giving_up);
-	else if (s->leaving || (!s->role.standing && s->candidate != 0))
+	else if (s->leaving || (!stands(s) && s->candidate != 0))
 		send_token(w, s, LOCAL_RETIRE, 0);
-	if (s->role.standing)
+	if (stands(s))
 		send_token(w, s, LOCAL_STAND, 0);
 	if (s->role.state == ROLE_ACTIVE)
 		send_token(w, s, LOCAL_CONFIRM, s->role.token);
@@ -210,10 +215,12 @@ static void on_hello(struct world *w, struct supervisor *s)
 
 static void on_session(struct world *w, struct supervisor *s, const struct local *l)
 {
-	struct role_event e = {.type = ROLE_EV_LOST};
+	struct role_event e = {.type = ROLE_EV_LOST}, lease = {.type = ROLE_EV_LEASE};
 	int64_t timeout_ns = l->timeout_ns;
 
 	if (l->session != s->session) {
+		s->candidate = 0;
+		s->czxid = 0;
 		e.u.end.token = s->role.token;
 		e.u.end.reason = TENURE_REASON_SESSION;
 		role_event(w, s, &e);
@@ -223,6 +230,11 @@ static void on_session(struct world *w, struct supervisor *s, const struct local
 	}
 	s->session = l->session;
 	s->timeout_ns = timeout_ns;
+	if (s->lease_start_ns == 0)
+		return;
+	lease.u.lease.start_ns = s->lease_start_ns;
+	lease.u.lease.timeout_ns = timeout_ns;
+	role_event(w, s, &lease);
 }
 
 /* Rule (f) knows of no smallest T. */

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <pwd.h>
 
+#include "common/config_found.h"
 #include "common/config_internal.h"
 
 static const int64_t SECOND_NS = 1000 * TENURE_NS_PER_MS;
@@ -979,6 +980,13 @@ static void test_same(void **state)
 	static const char *const election[] = {"election f { path = /tenure/e }", "election e { path = /x }",
 					       "election e { candidate = false }",
 					       "election e { user = nobody }", "election e { address = x }"};
+	static const struct {
+		const char *text;
+		bool same;
+	} hooks[] = {{"election e { hooks { gain = /g lose = /l fence = /f } }", true},
+		     {"election e { hooks { gain = /x lose = /y fence = /z } }", true},
+		     {"election e { hooks { gain = /g lose = /l follow = /w } }", false},
+		     {"election e { hooks { follow = /w } }", false}};
 	struct run a = accept_text(base);
 	struct run b = accept_text("member = m zookeeper { servers = \"b:1,c:1/c\" tick_time = 2s } "
 				   "election e { env = {\"A=b\"} backoff = 2s hooks { notify = /o } }");
@@ -998,6 +1006,76 @@ static void test_same(void **state)
 		run_free(&b);
 	}
 	run_free(&a);
+	/* What a term ends by must still be there; by which command is the operator's affair. */
+	a = accept_text("election e { hooks { gain = /g lose = /l fence = /f follow = /w } }");
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+		b = accept_text(hooks[i].text);
+		assert_int_equal(config_same_election(&a.config->elections[0], &b.config->elections[0]), hooks[i].same);
+		assert_true(config_same_election(&b.config->elections[0], &b.config->elections[0]));
+		run_free(&b);
+	}
+	run_free(&a);
+}
+
+static void assert_same_user(const struct config_user *a, const struct config_user *b)
+{
+	assert_int_equal(a->uid, b->uid);
+	assert_int_equal(a->gid, b->gid);
+	assert_string_equal(a->home, b->home);
+	assert_string_equal(a->shell, b->shell);
+	assert_int_equal(a->group_count, b->group_count);
+	assert_memory_equal(a->groups, b->groups, a->group_count * sizeof(*a->groups));
+}
+
+/*
+ * Goal: what one process has looked up, another one gets without looking, or an error.
+ * Method: the agent's own user, with text that a format could trip over; all of it, and every part cut short.
+ */
+static void test_found(void **state)
+{
+	static const char nobody[] = "control { admin_group = nosuch } election e { user = nosuch }";
+	const struct config_options options = {.file = "t.conf", .found_elsewhere = true};
+	struct config_errors errors = {.stream = stderr};
+	const struct passwd *self = getpwuid(geteuid());
+	char text[512], *found = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&found, &size);
+	struct run a, b = {0};
+
+	(void)state;
+	if (!self)
+		skip();
+	snprintf(text, sizeof(text), "member = m control { admin_group = root } election e { } election f { user = %s }",
+		 self->pw_name);
+	a = run_parse(text, strlen(text), NULL, 0, true);
+	if (a.rc != 0)
+		fail_msg("refused: %s", a.said);
+	free(a.config->elections[1].user.home);
+	a.config->elections[1].user.home = strdup("/a home:\n 7");
+	a.config->zookeeper.auth_digest = UINT64_MAX;
+	assert_int_equal(config_found_write(a.config, stream), 0);
+	fclose(stream);
+	assert_int_equal(config_parse((const unsigned char *)nobody, strlen(nobody), &options, &errors, &b.config), 0);
+	for (size_t n = 0; n <= size; n++) {
+		run_free(&b);
+		assert_int_equal(config_parse((const unsigned char *)text, strlen(text), &options, &errors, &b.config), 0);
+		stream = n > 0 ? fmemopen(found, n, "r") : fopen("/dev/null", "r");
+		assert_non_null(stream);
+		b.rc = config_found_read(b.config, stream);
+		fclose(stream);
+		if (n < size / 2)
+			assert_int_equal(b.rc, -EBADMSG);
+	}
+	assert_int_equal(b.rc, 0);
+	assert_same_user(&a.config->elections[1].user, &b.config->elections[1].user);
+	assert_int_equal(b.config->control.admin_group, a.config->control.admin_group);
+	assert_int_equal(b.config->control.has_group, a.config->control.has_group);
+	assert_string_equal(b.config->elector_user, a.config->elector_user);
+	assert_true(config_same_session(a.config, b.config));
+	assert_true(config_same_election(&a.config->elections[1], &b.config->elections[1]));
+	free(found);
+	run_free(&a);
+	run_free(&b);
 }
 
 /*
@@ -1051,6 +1129,7 @@ int main(void)
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_watchdog_fits),
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_found),
 		cmocka_unit_test(test_elector_sees_the_same),
 	};
 

@@ -268,6 +268,7 @@ static void hanging_writer(void **state)
 {
 	struct fixture *f = *state;
 	int64_t now_ns = clock_now_ns();
+	unsigned changes;
 	pid_t pid;
 
 	floor_want(&f->floor, 100, now_ns);
@@ -278,11 +279,16 @@ static void hanging_writer(void **state)
 	floor_timer(&f->floor, now_ns + 9 * second_ns);
 	assert_int_equal(f->floor.process.pid, pid);
 	assert_int_equal(kill(pid, 0), 0);
+	assert_false(f->floor.failing);
+	changes = f->changes;
 	floor_timer(&f->floor, now_ns + 10 * second_ns);
+	assert_true(f->floor.failing); /* and not only when it has been seen to die */
+	assert_int_equal(f->changes, changes + 1);
 	assert_int_equal(floor_deadline(&f->floor), CLOCK_NEVER);
 	assert_int_equal(f->floor.process.pid, pid); /* until it has been reaped */
 	turn_until_quiet(f);
 	assert_true(f->floor.failing);
+	assert_int_equal(times_logged(f, "cannot write the token floor"), 1);
 	floor_timer(&f->floor, floor_deadline(&f->floor));
 	turn_until_quiet(f);
 	assert_int_equal(on_disk(f), 120);
