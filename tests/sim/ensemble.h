@@ -77,6 +77,7 @@ struct server {
 	/* Learner. */
 	struct link *up;
 	int64_t accepted; /* the newest epoch it has taken part in */
+	int64_t current; /* epoch of the leader whose history it has, or that it was elected for */
 	int64_t heard_ns;
 	uint64_t touched;
 	int64_t touch_timeout[SESSIONS_MAX];

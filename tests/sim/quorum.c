@@ -2,7 +2,7 @@
  * The servers among themselves: who leads, who follows, what is agreed on.
  *
  * The election of a leader is abstract: among servers that hear each other both ways and are a majority, the
- * one with the longest history (highest zxid) leads, in a new epoch. Its whole log becomes committed, so a
+ * one with the newest history (epoch, then zxid) leads, in a new epoch. Its whole log becomes committed, so a
  * proposal of the former leader survives or not by who holds it, and one that was committed always survives.
  * Everything else goes over the links: the history, proposals, acknowledgements, commits, pings, forwarded
  * writes.
@@ -150,7 +150,7 @@ static void lead(struct world *w, struct server *l)
 {
 	l->term++;
 	l->role = SERVER_LEADING;
-	l->epoch = l->accepted = ++w->epoch;
+	l->epoch = l->accepted = l->current = ++w->epoch;
 	l->counter = 0;
 	l->established = false;
 	l->began_ns = w->now_ns;
@@ -169,6 +169,12 @@ static void lead(struct world *w, struct server *l)
 static int64_t last_zxid(const struct world *w, const struct server *s)
 {
 	return s->logged == 0 ? 0 : w->txns[s->log[s->logged - 1]].zxid;
+}
+
+/* An epoch that has brought nothing yet counts all the same: its leader had a majority behind its history. */
+static bool is_newer(const struct world *w, const struct server *a, const struct server *b)
+{
+	return a->current != b->current ? a->current > b->current : last_zxid(w, a) > last_zxid(w, b);
 }
 
 /* The voters that look for a leader and hear S and one another. */
@@ -207,7 +213,7 @@ static void look(struct world *w, struct server *s)
 	if (count < majority(w))
 		return;
 	for (unsigned i = 1; i < count; i++)
-		if (last_zxid(w, all[i]) > last_zxid(w, best))
+		if (is_newer(w, all[i], best))
 			best = all[i];
 	lead(w, best);
 	for (unsigned i = 0; i < count; i++)
@@ -363,6 +369,7 @@ static void learner_receive(struct world *w, struct server *s, const struct mess
 			break;
 		}
 		take_history(w, s, l, m->u.peer.count);
+		s->current = s->accepted;
 		reply_count(w, s, PEER_SYNCED, s->logged);
 		break;
 	case PEER_UPTODATE:
