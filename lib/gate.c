@@ -176,7 +176,7 @@ static int64_t now_ms(void)
 /* DEADLINE_MS below 0: none. */
 static int lock(int fd, int64_t deadline_ms)
 {
-	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
 
 	if (deadline_ms < 0)
 		return flock(fd, LOCK_EX) < 0 ? -errno : 0;

@@ -51,6 +51,32 @@ struct config_user {
 	size_t group_count;
 };
 
+/* Whether the service is fit: `rise` passes in a row make it healthy, `fall` failures in a row unhealthy. */
+struct config_check {
+	struct config_hook hook;
+	int64_t interval_ns;
+	int64_t rise, fall;
+};
+
+/* How far this replica has come: the hook prints one integer. */
+struct config_score {
+	struct config_hook hook;
+	int64_t interval_ns;
+	int64_t slack;	   /* a score higher by more than this goes first after an unclean end; -1: the queue's order */
+	int64_t settle_ns; /* what the others get for a score taken since; 0: 2 * interval + timeout */
+};
+
+enum config_on_exit { CONFIG_EXIT_LEAVE, CONFIG_EXIT_RESTART };
+
+/* A command that runs while in office. */
+struct config_service {
+	struct config_command command;
+	int64_t stop_timeout_ns; /* from TERM to KILL */
+	enum config_on_exit on_exit;
+	int64_t restart_limit; /* restarts in a row before office is left all the same */
+	unsigned line;
+};
+
 struct config_election {
 	char *name;
 	char *path; /* absolute, below the chroot */
@@ -60,6 +86,9 @@ struct config_election {
 	char **env; /* "NAME=value", NULL-terminated */
 	size_t env_count;
 	struct config_hook gain, lose, fence, fence_peer, follow, notify;
+	struct config_check check;
+	struct config_score score;
+	struct config_service service;
 	int64_t handoff_timeout_ns;
 	int64_t take_office_limit_ns; /* 0: T */
 	int64_t takeover_delay_ns; /* what an unclean incumbent is given before fence_peer and gain */
@@ -75,6 +104,8 @@ struct config {
 	char *state_dir;
 	char *data_dir;
 	char *elector_user; /* "" : stay who we are */
+	uid_t elector_uid;  /* of that user, looked up when the configuration is read; -1: stay who we are */
+	gid_t elector_gid;
 	int64_t orphan_limit_ns;
 	struct {
 		char *servers; /* as written */
@@ -105,6 +136,8 @@ struct config {
 		enum log_target target;
 	} log;
 	char *watchdog_device; /* "": none */
+	bool lock_memory;      /* mlockall, of the supervisor */
+	int64_t priority;      /* SCHED_RR of the supervisor; 0: ordinary scheduling */
 	size_t election_count;
 	struct config_election *elections;
 	unsigned char *text; /* the file's bytes, to be handed to the elector */
@@ -167,10 +200,13 @@ void config_explain(const struct config *config, FILE *stream);
 bool config_same_session(const struct config *a, const struct config *b);
 
 /*
- * Whether a term may be kept across the change from A to B: same name, path, candidate, user and identity, and
+ * Whether a term may be kept across the change from A to B: same name, path, candidate, user, service and identity, and
  * the hooks that end a term are still there.
  */
 bool config_same_election(const struct config_election *a, const struct config_election *b);
+
+/* score_settle, or its default. */
+int64_t config_score_settle(const struct config_election *e);
 
 /* A time as in the file ("1500", "4s", "250ms", "2m") in ns. Returns 0, -EINVAL, or -ERANGE. */
 int config_time(const char *text, int64_t *out_ns);

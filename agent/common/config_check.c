@@ -124,12 +124,64 @@ static void check_hooks(struct config_parse *p, const struct config_election *e)
 
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		if (hooks[i].command->words != NULL)
-			config_check_hook(p, e, hooks[i].name, hooks[i].command);
+			config_check_command(p, e, CONFIG_HOOKS, hooks[i].name, hooks[i].command);
 	}
 	/* A list that was refused is set all the same. */
 	if (e->gain.command.words != NULL && !config_is_set(p, CONFIG_HOOKS, "lose"))
 		config_complain(p, CONFIG_HOOKS, "gain",
 				"there is no lose hook; what gain starts must be stopped again");
+}
+
+static bool has_default(const struct config_rule *rule, const struct config_election *e)
+{
+	const char *at = (const char *)e + rule->offset;
+	union config_reading fallback;
+	int64_t number;
+	int choice;
+	char why[256];
+
+	config_read_value(rule, rule->fallback, &fallback, why, sizeof(why));
+	if (rule->kind == CONFIG_CHOICE) {
+		memcpy(&choice, at, sizeof(choice));
+		return choice == fallback.number;
+	}
+	memcpy(&number, at, sizeof(number));
+	return number == fallback.number;
+}
+
+/* Settings in a section without a command are pointless, and a sign of an oversight. */
+static void check_pointless(struct config_parse *p, const struct config_election *e, unsigned section)
+{
+	if (config_is_set(p, section, "command"))
+		return; /* it was refused */
+	for (size_t i = 0; i < config_rule_count; i++) {
+		const struct config_rule *rule = &config_rules[i];
+
+		if (rule->section == section && !config_rule_is_list(rule) && !has_default(rule, e))
+			config_complain(p, section, rule->name, "there is no command in this section");
+	}
+}
+
+/* The commands beside the hooks. */
+static void check_others(struct config_parse *p, const struct config_election *e)
+{
+	const struct {
+		unsigned section;
+		const struct config_command *command;
+	} others[] = {{CONFIG_CHECK, &e->check.hook.command},
+		      {CONFIG_SCORE, &e->score.hook.command},
+		      {CONFIG_SERVICE, &e->service.command}};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		unsigned section = others[i].section;
+
+		if (others[i].command->words != NULL)
+			config_check_command(p, e, section, "command", others[i].command);
+		else
+			check_pointless(p, e, section);
+	}
+	if (e->score.slack >= 0 && !config_is_set(p, CONFIG_SCORE, "command"))
+		config_complain(p, CONFIG_ELECTION, "score_slack", "there is no score command to compare by");
 }
 
 int64_t config_lease_left(const struct config *c)
@@ -145,7 +197,9 @@ int64_t config_lease_left(const struct config *c)
 /* Says a misfit of the option that is likeliest to be at fault. */
 static void complain_of_misfit(struct config_parse *p, const struct config_election *e, const char *what)
 {
-	if (e->lose.command.words != NULL)
+	if (e->budget.stop_ns > e->budget.lose_ns)
+		config_complain(p, CONFIG_SERVICE, "stop_timeout", "%s", what);
+	else if (e->lose.command.words != NULL)
 		config_complain(p, CONFIG_HOOKS, "lose_timeout", "%s", what);
 	else if (e->fence.command.words != NULL)
 		config_complain(p, CONFIG_HOOKS, "fence_timeout", "%s", what);
@@ -160,10 +214,10 @@ static void check_fits(struct config_parse *p, const struct config_election *e)
 	int64_t timeout = c->zookeeper.session_timeout_ns, need = tenure_budget_need(b, timeout);
 	int64_t ride_out = tenure_budget_ride_out(b, timeout);
 	int64_t left = config_lease_left(c);
-	char text[7][32], advice[96], what[512];
+	char text[7][32], stop[64] = "", advice[96], what[512];
 
 	if (!e->candidate || p->bad_times[CONFIG_ZOOKEEPER] || p->bad_times[CONFIG_ELECTION] ||
-	    p->bad_times[CONFIG_HOOKS] || tenure_budget_fits(b, timeout))
+	    p->bad_times[CONFIG_HOOKS] || p->bad_times[CONFIG_SERVICE] || tenure_budget_fits(b, timeout))
 		return;
 	int64_t smallest = tenure_budget_smallest(b);
 	if (smallest <= config_rule_find(CONFIG_ZOOKEEPER, "session_timeout")->max * TENURE_NS_PER_MS)
@@ -171,10 +225,12 @@ static void check_fits(struct config_parse *p, const struct config_election *e)
 			 smallest / TENURE_NS_PER_MS);
 	else
 		snprintf(advice, sizeof(advice), "no session_timeout in range would do");
+	if (b->stop_ns > 0)
+		snprintf(stop, sizeof(stop), "stop %s s + ", config_seconds(b->stop_ns, text[0], sizeof(text[0])));
 	snprintf(what, sizeof(what),
-		 "does not fit the lease: lose %s s + fence %s s + margin %s s + ride_out %s s = %s s, "
+		 "does not fit the lease: %slose %s s + fence %s s + margin %s s + ride_out %s s = %s s, "
 		 "but a lease of %s s surely leaves only %s s; %s",
-		 config_seconds(b->lose_ns, text[0], sizeof(text[0])),
+		 stop, config_seconds(b->lose_ns, text[0], sizeof(text[0])),
 		 config_seconds(b->fence_ns, text[1], sizeof(text[1])),
 		 config_seconds(tenure_budget_margin(timeout), text[2], sizeof(text[2])),
 		 config_seconds(ride_out, text[3], sizeof(text[3])),
@@ -192,9 +248,11 @@ void config_check_election(struct config_parse *p, struct config_election *e)
 	config_check_hook_user(p, e);
 	check_env(p, e);
 	check_hooks(p, e);
+	check_others(p, e);
 	e->budget.touch_lag_ns = c->zookeeper.touch_lag_ns;
 	e->budget.ping_slack_ns = c->zookeeper.ping_slack_ns;
 	e->budget.heartbeat_ns = c->zookeeper.heartbeat_ns;
+	e->budget.stop_ns = e->service.command.words != NULL ? e->service.stop_timeout_ns : 0;
 	e->budget.lose_ns = e->lose.command.words != NULL ? e->lose.timeout_ns : 0;
 	e->budget.fence_ns = e->fence.command.words != NULL ? e->fence.timeout_ns : 0;
 	check_fits(p, e);

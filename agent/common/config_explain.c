@@ -43,13 +43,15 @@ static void explain_schedule(const struct config *c, const struct config_electio
 		config_seconds(tenure_budget_hold(b, timeout), hold, sizeof(hold)),
 		config_seconds(timeout, whole, sizeof(whole)));
 	fprintf(stream, "  a lease that is not renewed, from its start:\n");
+	if (e->service.command.words != NULL)
+		explain_point(stream, s.demote_ns, "the service is asked to stop", b->stop_ns);
 	if (e->lose.command.words != NULL)
-		explain_point(stream, s.demote_ns, "the lose hook runs", b->lose_ns);
+		explain_point(stream, s.lose_ns, "the lose hook runs", b->lose_ns);
 	if (e->fence.command.words != NULL)
 		explain_point(stream, s.kill_ns,
 			      "SIGKILL for what is left; if lose has failed, the fence hook runs",
 			      b->fence_ns);
-	else if (e->lose.command.words != NULL)
+	else if (e->lose.command.words != NULL || e->service.command.words != NULL)
 		explain_point(stream, s.kill_ns, "SIGKILL for what is left", 0);
 	explain_point(stream, s.out_ns, "out of office", 0);
 	explain_point(stream, s.deadline_ns, "the session may expire: somebody else may lead", 0);
@@ -79,6 +81,35 @@ static void explain_panic(const struct config_election *e, FILE *stream)
 			e->on_panic == CONFIG_PANIC_EXIT ? "the agent exits" : "the host is rebooted");
 }
 
+static void explain_service(const struct config_election *e, FILE *stream)
+{
+	if (e->service.command.words == NULL)
+		return;
+	fprintf(stream, "  %s runs while in office; ", e->service.command.words[0]);
+	if (e->service.on_exit == CONFIG_EXIT_LEAVE || e->service.restart_limit == 0)
+		fprintf(stream, "if it ends by itself, office is left\n");
+	else
+		fprintf(stream, "if it ends by itself, it is started again up to %" PRId64 " times in a row\n",
+			e->service.restart_limit);
+}
+
+static void explain_probes(const struct config_election *e, FILE *stream)
+{
+	char interval[32], timeout[32];
+
+	if (e->check.hook.command.words != NULL)
+		fprintf(stream,
+			"  a check every %s s, at most %s s long: %" PRId64 " passes in a row to join, %" PRId64
+			" failures to leave\n",
+			config_seconds(e->check.interval_ns, interval, sizeof(interval)),
+			config_seconds(e->check.hook.timeout_ns, timeout, sizeof(timeout)), e->check.rise,
+			e->check.fall);
+	if (e->score.slack >= 0)
+		fprintf(stream,
+			"  after an unclean end waits %s s for scores; one higher by more than %" PRId64 " goes first\n",
+			config_seconds(config_score_settle(e), interval, sizeof(interval)), e->score.slack);
+}
+
 static void explain_election(const struct config *c, const struct config_election *e, FILE *stream)
 {
 	char text[32];
@@ -96,9 +127,11 @@ static void explain_election(const struct config *c, const struct config_electio
 	if (e->lose.command.words != NULL)
 		fprintf(stream, "  a planned handoff gives the lose hook %s s while the lease is renewed\n",
 			config_seconds(e->handoff_timeout_ns, text, sizeof(text)));
+	explain_service(e, stream);
+	explain_probes(e, stream);
 	explain_takeover(e, stream);
 	explain_panic(e, stream);
-	if (e->lose.command.words == NULL)
+	if (e->lose.command.words == NULL && e->service.command.words == NULL)
 		fprintf(stream, "  no gain and lose hooks: leadership is only announced\n");
 }
 
@@ -155,10 +188,28 @@ static bool keeps_hook(const struct config_hook *a, const struct config_hook *b)
 	return a->command.words == NULL || b->command.words != NULL;
 }
 
+/* Whether what runs under A may go on running under B. */
+static bool same_service(const struct config_command *a, const struct config_command *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (strcmp(a->words[i], b->words[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+int64_t config_score_settle(const struct config_election *e)
+{
+	return e->score.settle_ns != 0 ? e->score.settle_ns : 2 * e->score.interval_ns + e->score.hook.timeout_ns;
+}
+
 bool config_same_election(const struct config_election *a, const struct config_election *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->path, b->path) == 0 &&
 	       keeps_hook(&a->lose, &b->lose) && keeps_hook(&a->fence, &b->fence) &&
+	       same_service(&a->service.command, &b->service.command) &&
 	       a->candidate == b->candidate && strcmp(a->address, b->address) == 0 &&
 	       same_name(a->user.name, b->user.name) && a->user.uid == b->user.uid &&
 	       a->user.gid == b->user.gid;

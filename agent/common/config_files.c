@@ -1,6 +1,7 @@
 /* Files that the configuration names: the file itself, hooks, the auth file. */
 #include "common/config_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -51,6 +52,7 @@ static int read_file(const char *file, size_t max, unsigned char **text, size_t 
 		free(buf);
 		return rc;
 	}
+	assert(buf != NULL);
 	unsigned char *fitted = realloc(buf, length + 1);
 	*text = fitted != NULL ? fitted : buf;
 	(*text)[length] = '\0';
@@ -143,7 +145,7 @@ int config_auth_read(const char *file, struct config_errors *errors, struct conf
 {
 	unsigned char *text = NULL;
 	size_t size = 0;
-	struct stat st;
+	struct stat st = {0};
 	char what[128];
 	int rc = read_file(file, CONFIG_AUTH_FILE_MAX, &text, &size, &st);
 
@@ -153,6 +155,7 @@ int config_auth_read(const char *file, struct config_errors *errors, struct conf
 		say(errors, file, what);
 		return rc;
 	}
+	assert(text != NULL);
 	if ((st.st_mode & (S_IRWXO | S_IWGRP)) != 0) {
 		snprintf(what, sizeof(what), "has mode %04o; others must not read or change it (chmod 600)",
 			 (unsigned)st.st_mode & 07777);
@@ -209,8 +212,8 @@ void config_check_auth(struct config_parse *p)
 	free(text);
 }
 
-void config_check_hook(struct config_parse *p, const struct config_election *e, const char *name,
-		       const struct config_command *command)
+void config_check_command(struct config_parse *p, const struct config_election *e, unsigned section, const char *name,
+			  const struct config_command *command)
 {
 	const char *file = command->words[0];
 	const char *problem = config_path_problem(file);
@@ -218,17 +221,17 @@ void config_check_hook(struct config_parse *p, const struct config_election *e, 
 	struct stat st;
 
 	if (problem != NULL) {
-		config_complain(p, CONFIG_HOOKS, name, "\"%.200s\" %s", file, problem);
+		config_complain(p, section, name, "\"%.200s\" %s", file, problem);
 		return;
 	}
 	if (!p->options->check_files)
 		return;
 	if (stat(file, &st) < 0)
-		config_complain(p, CONFIG_HOOKS, name, "%s: %s", file, strerror(errno));
+		config_complain(p, section, name, "%s: %s", file, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		config_complain(p, CONFIG_HOOKS, name, "%s: is not a regular file", file);
+		config_complain(p, section, name, "%s: is not a regular file", file);
 	else if ((st.st_mode & 0111) == 0 || (geteuid() != 0 && access(file, X_OK) < 0))
-		config_complain(p, CONFIG_HOOKS, name, "%s: is not executable", file);
+		config_complain(p, section, name, "%s: is not executable", file);
 	else if (hook_file_check(file, &e->user, why, sizeof(why)) < 0)
-		config_complain(p, CONFIG_HOOKS, name, "%s", why);
+		config_complain(p, section, name, "%s", why);
 }

@@ -26,7 +26,9 @@ static void put_user(FILE *stream, const struct config_user *user)
 
 int config_found_write(const struct config *c, FILE *stream)
 {
+	put_text(stream, c->member);
 	put_text(stream, c->elector_user);
+	fprintf(stream, "%u %u\n", (unsigned)c->elector_uid, (unsigned)c->elector_gid);
 	fprintf(stream, "%" PRIu64 " %d %u %u\n", c->zookeeper.auth_digest, c->control.has_group,
 		(unsigned)c->control.group, (unsigned)c->control.admin_group);
 	for (size_t i = 0; i < c->election_count; i++) {
@@ -91,13 +93,18 @@ static int get_user(FILE *stream, struct config_user *user)
 
 int config_found_read(struct config *c, FILE *stream)
 {
-	unsigned group, admin_group;
-	int has_group, rc = get_text(stream, &c->elector_user);
+	unsigned uid, gid, group, admin_group;
+	int has_group, rc = get_text(stream, &c->member);
 
+	if (rc == 0)
+		rc = get_text(stream, &c->elector_user);
 	if (rc < 0)
 		return rc;
-	if (fscanf(stream, "%" SCNu64 " %d %u %u", &c->zookeeper.auth_digest, &has_group, &group, &admin_group) != 4)
+	if (fscanf(stream, "%u %u %" SCNu64 " %d %u %u", &uid, &gid, &c->zookeeper.auth_digest, &has_group, &group,
+		   &admin_group) != 6)
 		return -EBADMSG;
+	c->elector_uid = (uid_t)uid;
+	c->elector_gid = (gid_t)gid;
 	c->control.has_group = has_group != 0;
 	c->control.group = (gid_t)group;
 	c->control.admin_group = (gid_t)admin_group;

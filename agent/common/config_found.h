@@ -1,6 +1,6 @@
 /*
- * What only the system's databases and other files can tell of a configuration: users, groups, the digest of the
- * auth file. Written by a process that may wait for them, read by one that must not.
+ * What only the system can tell of a configuration: users, groups, the digest of the auth file, the host's name.
+ * Written by a process that may wait for it, read by one that must not, or that is to find the same.
  */
 #ifndef TENURE_AGENT_CONFIG_FOUND_H
 #define TENURE_AGENT_CONFIG_FOUND_H

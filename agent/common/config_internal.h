@@ -203,10 +203,10 @@ void config_check_elections(struct config_parse *p);
 /* The servers' list, taken apart into the configuration (config_servers.c). */
 void config_check_servers(struct config_parse *p);
 
-/* Files that the agent reads or runs (config_files.c). A hook's trouble is that of option NAME. */
+/* Files that the agent reads or runs (config_files.c). A command's trouble is that of option NAME of SECTION. */
 void config_check_auth(struct config_parse *p);
-void config_check_hook(struct config_parse *p, const struct config_election *e, const char *name,
-		       const struct config_command *command);
+void config_check_command(struct config_parse *p, const struct config_election *e, unsigned section, const char *name,
+			  const struct config_command *command);
 
 /* Users and groups (config_users.c). The lookups return 0, -ENOENT or negative errno. */
 int config_user_lookup(const char *name, struct config_user *user);

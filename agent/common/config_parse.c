@@ -169,7 +169,8 @@ static char *copy_text(struct config_parse *p, const char *text)
 	return copy;
 }
 
-_Static_assert(sizeof(enum config_acl) == sizeof(int) && sizeof(enum log_level) == sizeof(int),
+_Static_assert(sizeof(enum config_acl) == sizeof(int) && sizeof(enum log_level) == sizeof(int) &&
+		       sizeof(enum config_on_exit) == sizeof(int),
 	       "enums as int");
 
 static void store_value(struct config_parse *p, const struct config_rule *rule,
@@ -297,9 +298,9 @@ static void read_section(struct config_parse *p, cfg_t *cfg, unsigned section, v
 	}
 }
 
-static unsigned line_of(const struct config_parse *p, const char *name)
+static unsigned line_of(const struct config_parse *p, unsigned section, const char *name)
 {
-	return p->lines[config_rule_find(CONFIG_HOOKS, name) - config_rules];
+	return p->lines[config_rule_find(section, name) - config_rules];
 }
 
 static void read_election(struct config_parse *p, cfg_t *cfg, struct config_election *e, unsigned line)
@@ -309,11 +310,14 @@ static void read_election(struct config_parse *p, cfg_t *cfg, struct config_elec
 	e->name = copy_text(p, p->title);
 	e->line = line;
 	read_section(p, cfg, CONFIG_ELECTION, e);
-	e->gain.line = line_of(p, "gain");
-	e->lose.line = line_of(p, "lose");
-	e->fence.line = line_of(p, "fence");
-	e->follow.line = line_of(p, "follow");
-	e->notify.line = line_of(p, "notify");
+	e->gain.line = line_of(p, CONFIG_HOOKS, "gain");
+	e->lose.line = line_of(p, CONFIG_HOOKS, "lose");
+	e->fence.line = line_of(p, CONFIG_HOOKS, "fence");
+	e->follow.line = line_of(p, CONFIG_HOOKS, "follow");
+	e->notify.line = line_of(p, CONFIG_HOOKS, "notify");
+	e->check.hook.line = line_of(p, CONFIG_CHECK, "command");
+	e->score.hook.line = line_of(p, CONFIG_SCORE, "command");
+	e->service.line = line_of(p, CONFIG_SERVICE, "command");
 	if (!p->no_memory)
 		config_check_election(p, e);
 }
@@ -444,6 +448,9 @@ static void free_election(struct config_election *e)
 	free_words(e->fence_peer.command.words);
 	free_words(e->follow.command.words);
 	free_words(e->notify.command.words);
+	free_words(e->check.hook.command.words);
+	free_words(e->score.hook.command.words);
+	free_words(e->service.command.words);
 }
 
 void config_free(struct config *c)

@@ -35,8 +35,8 @@ const struct config_section config_sections[CONFIG_SECTION_COUNT] = {
 	{ section, name, CONFIG_PATH, fallback, 0, max, NULL, flags, offset }
 #define TIME(section, name, fallback, min, max, flags, offset) \
 	{ section, name, CONFIG_TIME, fallback, min, max, NULL, flags, offset }
-#define INTEGER(section, name, fallback, min, max, flags) \
-	{ section, name, CONFIG_INTEGER, fallback, min, max, NULL, flags, NOWHERE }
+#define INTEGER(section, name, fallback, min, max, offset) \
+	{ section, name, CONFIG_INTEGER, fallback, min, max, NULL, 0, offset }
 #define BOOL(section, name, fallback, flags, offset) \
 	{ section, name, CONFIG_BOOL, fallback, 0, 0, NULL, flags, offset }
 #define CHOICE(section, name, fallback, choices, flags, offset) \
@@ -81,8 +81,8 @@ const struct config_rule config_rules[] = {
 	CHOICE(CONFIG_LOG, "target", "stderr", "stderr|syslog", 0, IN_CONFIG(log.target)),
 
 	PATH(CONFIG_WATCHDOG, "device", "", CONFIG_PATH_MAX, CONFIG_EMPTY_OK, IN_CONFIG(watchdog_device)),
-	BOOL(CONFIG_REALTIME, "lock_memory", "false", CONFIG_LATER, NOWHERE),
-	INTEGER(CONFIG_REALTIME, "priority", "0", 0, 99, CONFIG_LATER),
+	BOOL(CONFIG_REALTIME, "lock_memory", "false", 0, IN_CONFIG(lock_memory)),
+	INTEGER(CONFIG_REALTIME, "priority", "0", 0, 99, IN_CONFIG(priority)),
 
 	PATH(CONFIG_ELECTION, "path", "", CONFIG_PATH_MAX, CONFIG_EMPTY_OK, IN_ELECTION(path)),
 	TEXT(CONFIG_ELECTION, "address", "", TENURE_ADDRESS_SIZE - 1, CONFIG_EMPTY_OK, IN_ELECTION(address)),
@@ -98,8 +98,8 @@ const struct config_rule config_rules[] = {
 	TIME(CONFIG_ELECTION, "backoff", "1s", 10, HOUR, 0, IN_ELECTION(backoff_ns)),
 	TIME(CONFIG_ELECTION, "backoff_max", "60s", 10, DAY, 0, IN_ELECTION(backoff_max_ns)),
 	CHOICE(CONFIG_ELECTION, "on_panic", "log", "log|exit|reboot", 0, IN_ELECTION(on_panic)),
-	INTEGER(CONFIG_ELECTION, "score_slack", "-1", -1, INT64_MAX, CONFIG_LATER),
-	TIME(CONFIG_ELECTION, "score_settle", "0", 0, HOUR, CONFIG_LATER, NOWHERE),
+	INTEGER(CONFIG_ELECTION, "score_slack", "-1", -1, INT64_MAX, IN_ELECTION(score.slack)),
+	TIME(CONFIG_ELECTION, "score_settle", "0", 0, HOUR, 0, IN_ELECTION(score.settle_ns)),
 
 	COMMAND(CONFIG_HOOKS, "gain", 0, IN_ELECTION(gain.command)),
 	TIME(CONFIG_HOOKS, "gain_timeout", "60s", 10, DAY, 0, IN_ELECTION(gain.timeout_ns)),
@@ -115,20 +115,20 @@ const struct config_rule config_rules[] = {
 	COMMAND(CONFIG_HOOKS, "notify", 0, IN_ELECTION(notify.command)),
 	TIME(CONFIG_HOOKS, "notify_timeout", "10s", 10, HOUR, 0, IN_ELECTION(notify.timeout_ns)),
 
-	COMMAND(CONFIG_CHECK, "command", CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_CHECK, "interval", "2s", 100, HOUR, CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_CHECK, "timeout", "1s", 10, HOUR, CONFIG_LATER, NOWHERE),
-	INTEGER(CONFIG_CHECK, "rise", "2", 1, 1000, CONFIG_LATER),
-	INTEGER(CONFIG_CHECK, "fall", "3", 1, 1000, CONFIG_LATER),
+	COMMAND(CONFIG_CHECK, "command", 0, IN_ELECTION(check.hook.command)),
+	TIME(CONFIG_CHECK, "interval", "2s", 100, HOUR, 0, IN_ELECTION(check.interval_ns)),
+	TIME(CONFIG_CHECK, "timeout", "1s", 10, HOUR, 0, IN_ELECTION(check.hook.timeout_ns)),
+	INTEGER(CONFIG_CHECK, "rise", "2", 1, 1000, IN_ELECTION(check.rise)),
+	INTEGER(CONFIG_CHECK, "fall", "3", 1, 1000, IN_ELECTION(check.fall)),
 
-	COMMAND(CONFIG_SCORE, "command", CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_SCORE, "interval", "2s", 100, HOUR, CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_SCORE, "timeout", "1s", 10, HOUR, CONFIG_LATER, NOWHERE),
+	COMMAND(CONFIG_SCORE, "command", 0, IN_ELECTION(score.hook.command)),
+	TIME(CONFIG_SCORE, "interval", "2s", 100, HOUR, 0, IN_ELECTION(score.interval_ns)),
+	TIME(CONFIG_SCORE, "timeout", "1s", 10, HOUR, 0, IN_ELECTION(score.hook.timeout_ns)),
 
-	COMMAND(CONFIG_SERVICE, "command", CONFIG_LATER, NOWHERE),
-	TIME(CONFIG_SERVICE, "stop_timeout", "10s", 10, HOUR, CONFIG_LATER, NOWHERE),
-	CHOICE(CONFIG_SERVICE, "on_exit", "leave", "leave|restart", CONFIG_LATER, NOWHERE),
-	INTEGER(CONFIG_SERVICE, "restart_limit", "3", 0, 1000, CONFIG_LATER),
+	COMMAND(CONFIG_SERVICE, "command", 0, IN_ELECTION(service.command)),
+	TIME(CONFIG_SERVICE, "stop_timeout", "10s", 10, HOUR, 0, IN_ELECTION(service.stop_timeout_ns)),
+	CHOICE(CONFIG_SERVICE, "on_exit", "leave", "leave|restart", 0, IN_ELECTION(service.on_exit)),
+	INTEGER(CONFIG_SERVICE, "restart_limit", "3", 0, 1000, IN_ELECTION(service.restart_limit)),
 };
 
 const size_t config_rule_count = sizeof(config_rules) / sizeof(config_rules[0]);

@@ -109,6 +109,8 @@ void config_check_elector_user(struct config_parse *p)
 	bool given = c->elector_user[0] != '\0';
 	int rc = -ENOENT;
 
+	c->elector_uid = (uid_t)-1;
+	c->elector_gid = (gid_t)-1;
 	if (!p->options->check_files)
 		return;
 	if (given)
@@ -134,6 +136,10 @@ void config_check_elector_user(struct config_parse *p)
 	/* Who is not root stays who they are. */
 	if (geteuid() != 0 && given)
 		c->elector_user[0] = '\0';
+	if (geteuid() == 0 && rc == 0) {
+		c->elector_uid = user.uid;
+		c->elector_gid = user.gid;
+	}
 	forget(&user);
 }
 

@@ -42,7 +42,7 @@ static struct {
 	int fd;
 	int own_fd; /* to be closed by the next log_open; -1: none */
 	bool journal;
-	bool broken_line; /* a terminal took only a part of the last line */
+	bool broken_line; /* only a part of the last line was taken */
 } sink = {.process = "tenured", .level = LOG_LEVEL_INFO, .kind = SINK_SHARED, .fd = 2, .own_fd = -1};
 
 static atomic_uint_fast64_t dropped, dropped_said;
@@ -166,7 +166,7 @@ static bool write_line(const struct line *line)
 {
 	ssize_t n;
 
-	/* Only a terminal takes parts. The part that stands there must not run into this line. */
+	/* Only a terminal, or a file on a full disk, takes parts. The part that stands there must not run into this line. */
 	if (sink.broken_line && hand_over("\n", 1) == 1)
 		sink.broken_line = false;
 	n = hand_over(line->text, line->length);

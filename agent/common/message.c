@@ -16,7 +16,8 @@ static const char *const names[MESSAGE_TYPE_COUNT] = {
 	[MESSAGE_LOST] = "lost",       [MESSAGE_LEFT] = "left",		  [MESSAGE_LEADER] = "leader",
 	[MESSAGE_LEAVE] = "leave",     [MESSAGE_FLOOR] = "floor",	  [MESSAGE_PEER_FENCED] = "peer-fenced",
 	[MESSAGE_RECOVER] = "recover", [MESSAGE_FENCE_PEER] = "fence-peer",
-	[MESSAGE_FORGET_FLOOR] = "forget-floor",
+	[MESSAGE_FORGET_FLOOR] = "forget-floor", [MESSAGE_ALIVE] = "alive",
+	[MESSAGE_RESTART] = "restart", [MESSAGE_RESTARTS] = "restarts",
 };
 
 struct message_queue {
@@ -75,7 +76,8 @@ static bool is_session(const struct session_credentials *session)
 
 static bool is_state(const struct message *m)
 {
-	return is_bool(&m->u.state.healthy) && is_bool(&m->u.state.last_hook.timed_out) &&
+	return is_bool(&m->u.state.healthy) && is_bool(&m->u.state.health_known) && is_bool(&m->u.state.has_score) &&
+	       is_bool(&m->u.state.last_hook.timed_out) &&
 	       is_text(m->u.state.last_hook.name, sizeof(m->u.state.last_hook.name));
 }
 
@@ -96,6 +98,8 @@ static bool is_sound(const struct message *m)
 		return m->u.floor.seen >= 0 && m->u.floor.durable >= 0 && is_bool(&m->u.floor.broken);
 	case MESSAGE_PEER_FENCED:
 		return is_bool(&m->u.fenced.ok);
+	case MESSAGE_RESTARTS:
+		return is_bool(&m->u.restarts.refused) && is_text(m->u.restarts.why, sizeof(m->u.restarts.why));
 	case MESSAGE_FENCE_PEER:
 		return is_bool(&m->u.peer.wanted) && is_incumbent(&m->u.peer.incumbent);
 	case MESSAGE_QUIT:
@@ -109,7 +113,8 @@ static bool is_sound(const struct message *m)
 		       is_incumbent(&m->u.lead.previous);
 	case MESSAGE_LEADER:
 		return is_bool(&m->u.leader.known) && is_bool(&m->u.leader.gone) &&
-		       is_bool(&m->u.leader.self) && is_incumbent(&m->u.leader.incumbent);
+		       is_bool(&m->u.leader.self) && is_bool(&m->u.leader.paused) &&
+		       is_incumbent(&m->u.leader.incumbent);
 	default:
 		return m->type > MESSAGE_NONE && m->type < MESSAGE_TYPE_COUNT;
 	}

@@ -6,6 +6,7 @@
 #ifndef TENURE_AGENT_MESSAGE_H
 #define TENURE_AGENT_MESSAGE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include "tenure/limits.h"
 #include "tenure/record.h"
 
-#define MESSAGE_VERSION 3u
+#define MESSAGE_VERSION 4u
 
 enum message_type {
 	MESSAGE_NONE,
@@ -30,6 +31,7 @@ enum message_type {
 	MESSAGE_STATE,   /* u.state: for the status, the member record and waiting clients */
 	MESSAGE_FLOOR,   /* u.floor: which tokens may lead */
 	MESSAGE_PEER_FENCED, /* the incumbent of `token` is fenced, or could not be: u.fenced */
+	MESSAGE_RESTARTS, /* the RESTART that was asked for is about to be done, or refused: u.restarts */
 	MESSAGE_QUIT,    /* end the session and exit; u.quit */
 	/* elector to supervisor */
 	MESSAGE_HELLO,     /* running; the only one before START, which tells the generation: it carries 0 */
@@ -44,6 +46,8 @@ enum message_type {
 	MESSAGE_FENCE_PEER,   /* fence this incumbent, or leave it: u.peer; answered by PEER_FENCED */
 	MESSAGE_RECOVER,      /* asked by an operator: out of PANIC, lose again; answered by STATE at least */
 	MESSAGE_FORGET_FLOOR, /* asked by an operator: any token may lead again; answered by FLOOR */
+	MESSAGE_ALIVE,        /* nothing new, but the loop turns */
+	MESSAGE_RESTART,      /* asked by an operator: execute the agent anew in place */
 	MESSAGE_TYPE_COUNT
 };
 
@@ -85,6 +89,10 @@ struct message {
 			uint32_t transitions;
 			uint32_t recovers; /* RECOVERs that this answers, of all electors */
 			bool healthy;
+			bool health_known; /* false: there is a check hook, and it has not decided yet */
+			bool has_score;    /* false: no score hook, or its last run failed */
+			int64_t score;
+			int64_t score_seq; /* scores taken so far */
 			struct message_hook last_hook;
 		} state;
 		struct {
@@ -95,6 +103,10 @@ struct message {
 		struct {
 			bool ok;
 		} fenced;
+		struct {
+			bool refused;
+			char why[128];
+		} restarts;
 		struct {
 			bool keep_session; /* leave by _exit instead of ending it */
 		} quit;
@@ -111,7 +123,7 @@ struct message {
 			struct tenure_incumbent incumbent;
 		} peer;
 		struct {
-			bool known, gone, self;
+			bool known, gone, self, paused;
 			struct tenure_incumbent incumbent;
 			uint32_t position, members;
 		} leader;
@@ -154,7 +166,11 @@ enum {
 	ELECTOR_FD_SUPERVISOR = 3, /* the socketpair */
 	ELECTOR_FD_CONFIG = 4,     /* a sealed memfd with the configuration file's text */
 	ELECTOR_FD_CONTROL = 5,    /* the listening control socket; absent when control is off */
+	ELECTOR_FD_FOUND = 6,      /* another memfd, with what config_found_write says of the configuration */
 };
+
+/* To an elector that has lost its supervisor: its services are out of office, and it may end the session. */
+#define ELECTOR_RELEASE_SIGNAL SIGUSR1
 
 /* Exit statuses of the elector. */
 enum {

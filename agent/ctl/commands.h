@@ -10,6 +10,7 @@ int command_is_leader(const struct ctl_options *options);
 int command_resign(const struct ctl_options *options);
 int command_recover(const struct ctl_options *options);
 int command_forget(const struct ctl_options *options);
+int command_restart(const struct ctl_options *options);
 
 /* On a file: the token gate. */
 int command_gate(const struct ctl_options *options);

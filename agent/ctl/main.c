@@ -28,6 +28,7 @@ static const struct command {
 	{"resign", command_resign, 1, "resign [ELECTION]", "hand over, and wait until it is done", true},
 	{"recover", command_recover, 1, "recover [ELECTION]", "out of panic: run the lose hook again", false},
 	{"forget", command_forget, 1, "forget [ELECTION]", "clear a leader that has not left cleanly; asks first", true},
+	{"restart", command_restart, 0, "restart", "execute the agent anew in place: every term goes on", false},
 	{"list", command_list, 1, "list [ELECTION]", "queue and record, from ZooKeeper itself", false},
 	{"history", command_history, 1, "history [ELECTION]", "the last terms, oldest first", false},
 	{"gate", command_gate, 2, "gate FILE TOKEN", "admit a token; -- COMMAND... then runs, the gate locked",
@@ -49,7 +50,7 @@ static int command_help(const struct ctl_options *options)
 	     "  -c FILE               the agent's configuration (" CTL_DEFAULT_CONFIG ")\n"
 	     "  -z SERVERS            the ensemble, as HOST:PORT,HOST:PORT/CHROOT (configured)\n"
 	     "      --json            for machines\n"
-	     "      --wait SECONDS    wait no longer (5; list and history 10; resign, recover and forget 90)\n"
+	     "      --wait SECONDS    wait no longer (5; list and history 10; resign, recover, forget and restart 90)\n"
 	     "      --force           resign even if nobody is there to take over; forget without asking\n"
 	     "      --token           forget the highest token seen instead\n"
 	     "  -h, --help            this text\n"

@@ -10,6 +10,7 @@
 #include "elector/control_line.h"
 #include "elector/facts.h"
 #include "elector/instant.h"
+#include "elector/restarting.h"
 #include "elector/shell.h"
 
 /* The election of a request; says what is wrong when there is none. */
@@ -80,6 +81,11 @@ static void run_is_leader(struct client *client, const struct contest *c)
 		client_reply(client, json_pack("{s:b}", "leader", 0));
 }
 
+static void refuse_change(struct client *client)
+{
+	client_refuse(client, EXIT_REFUSED, "that is for root, the agent's user and the admin group");
+}
+
 static void run_change(struct contest *c, struct client *client, const struct control_line *line)
 {
 	if (line->command == CONTROL_RESIGN)
@@ -105,13 +111,20 @@ bool commands_run(struct shell *shell, struct client *client, bool may_change, c
 	}
 	if (line.command == CONTROL_STATUS)
 		return run_status(shell, client, &line, status);
+	if (line.command == CONTROL_RESTART) {
+		if (may_change)
+			restarting_start(shell, client);
+		else
+			refuse_change(client);
+		return false;
+	}
 	c = find_election(shell, client, line.election);
 	if (!c)
 		return false;
 	if (line.command == CONTROL_IS_LEADER)
 		run_is_leader(client, c);
 	else if (!may_change)
-		client_refuse(client, EXIT_REFUSED, "that is for root, the agent's user and the admin group");
+		refuse_change(client);
 	else
 		run_change(c, client, &line);
 	return false;

@@ -69,6 +69,8 @@ void contest_begin(struct contest *c, uint64_t agent)
 		.fence_peer = c->config->fence_peer.command.words,
 		.floor = c->shell->config->data_dir[0],
 		.takeover_delay_ns = c->config->takeover_delay_ns,
+		.score_slack = c->config->score.slack,
+		.score_settle_ns = config_score_settle(c->config),
 		.budget = c->config->budget,
 		.take_office_limit_ns = c->config->take_office_limit_ns,
 		.backoff_ns = c->config->backoff_ns,
@@ -154,6 +156,7 @@ static void say_outlook(struct contest *c)
 
 	m.u.leader.known = outlook->known;
 	m.u.leader.gone = outlook->gone;
+	m.u.leader.paused = outlook->paused;
 	m.u.leader.self = incumbent->token != 0 && incumbent->token == c->core.own.czxid &&
 			  strcmp(incumbent->member, c->core.config.member) == 0;
 	m.u.leader.incumbent = *incumbent;
@@ -193,7 +196,8 @@ static void say_unfenced(const struct contest *c, const char *text)
 /* Blocked by what passes as a rule: no reason to be worried. */
 static bool blocked_for_a_moment(const struct contest *c)
 {
-	return (c->core.blocker == ELECTOR_BLOCKED_FLOOR && !c->floor.broken) || c->core.blocker == ELECTOR_BLOCKED_DELAY;
+	return (c->core.blocker == ELECTOR_BLOCKED_FLOOR && !c->floor.broken) ||
+	       c->core.blocker == ELECTOR_BLOCKED_DELAY || c->core.blocker == ELECTOR_BLOCKED_SCORE;
 }
 
 static void say_note(const struct contest *c, const struct elector_command *command)
@@ -206,7 +210,8 @@ static void say_note(const struct contest *c, const struct elector_command *comm
 		return;
 	if (command->note == ELECTOR_NOTE_BLOCKED && blocked_for_a_moment(c))
 		level = LOG_LEVEL_INFO;
-	if (command->note == ELECTOR_NOTE_STEP_BACK || command->note == ELECTOR_NOTE_LEFTOVER)
+	if (command->note == ELECTOR_NOTE_STEP_BACK || command->note == ELECTOR_NOTE_STEP_BACK_SCORE ||
+	    command->note == ELECTOR_NOTE_LEFTOVER)
 		level = LOG_LEVEL_INFO;
 	if (command->note == ELECTOR_NOTE_TOKEN_REGRESSED)
 		say_regressed(c, notes[command->note].text);
@@ -302,10 +307,14 @@ void contest_set_state(struct contest *c, const struct message *m)
 {
 	bool changed = !c->state_known || c->state.u.state.state != m->u.state.state ||
 		       c->state.u.state.demoted_token != m->u.state.demoted_token;
+	bool scored = m->u.state.score_seq != c->state.u.state.score_seq ||
+		      m->u.state.has_score != c->state.u.state.has_score;
 
 	c->state = *m;
 	c->state_known = true;
-	if (changed)
+	if (scored)
+		member_scored(c);
+	else if (changed)
 		member_changed(c);
 	/* While the lose hook works there is time to get ready what its end will call for. */
 	if (changed && m->u.state.state == ROLE_DEMOTING && c->core.term != 0 && c->kept.valid)

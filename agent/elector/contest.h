@@ -17,6 +17,7 @@
 #include "elector/recover.h"
 #include "elector/requests.h"
 #include "elector/resign.h"
+#include "elector/survey.h"
 
 struct shell;
 
@@ -45,6 +46,7 @@ struct contest {
 	struct kept kept;       /* the election record as the core knows it */
 	struct parents parents;
 	struct member member;
+	struct survey_marks marks;
 	struct peek peek;
 	struct resign resign;
 	struct recover recover;

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "elector/commands.h"
 #include "elector/contest.h"
+#include "elector/restarting.h"
 #include "elector/shell.h"
 
 enum {
@@ -49,6 +50,7 @@ struct control {
 	struct event *sweep;
 	struct client *clients;
 	unsigned client_count;
+	bool held; /* nobody is taken in any more */
 };
 
 static void doom(struct client *client)
@@ -59,6 +61,7 @@ static void doom(struct client *client)
 	bufferevent_disable(client->stream, EV_READ | EV_WRITE);
 	for (size_t i = 0; i < client->control->shell->contest_count; i++)
 		contest_hung_up(&client->control->shell->contests[i], client);
+	restarting_forget(client->control->shell, client);
 	event_active(client->control->sweep, EV_TIMEOUT, 0);
 }
 
@@ -147,7 +150,7 @@ void client_refuse(struct client *client, int status, const char *format, ...)
 
 static void run_line(struct client *client, const char *line, size_t size)
 {
-	const struct timeval limit = {.tv_usec = STATUS_WAIT_MS * 1000};
+	const struct timeval limit = {.tv_usec = STATUS_WAIT_MS * 1000L};
 	struct shell *shell = client->control->shell;
 
 	/* The answer is not to be older than what the supervisor has said by now. */
@@ -278,7 +281,7 @@ static int add_client(struct control *control, int fd)
 		return -ENOMEM;
 	}
 	bufferevent_setcb(client->stream, on_read, on_written, on_event, client);
-	bufferevent_setwatermark(client->stream, EV_READ, 0, 2 * CONTROL_LINE_MAX);
+	bufferevent_setwatermark(client->stream, EV_READ, 0, (size_t)2 * CONTROL_LINE_MAX);
 	set_idle_limit(client, true);
 	bufferevent_enable(client->stream, EV_READ | EV_WRITE);
 	client->next = control->clients;
@@ -289,12 +292,18 @@ static int add_client(struct control *control, int fd)
 
 static void on_connect(evutil_socket_t listener, short what, void *context)
 {
+	const struct timeval a_while = {.tv_usec = 100000};
 	struct control *control = context;
 	int fd;
 
 	(void)what;
 	while (control->client_count < CONTROL_CLIENTS_MAX) {
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		/* Without a descriptor for it, who waits would be reported again and again. */
+		if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+			event_del(control->listener);
+			event_add(control->sweep, &a_while);
+		}
 		if (fd < 0)
 			return;
 		if (add_client(control, fd) < 0)
@@ -332,7 +341,7 @@ static void on_sweep(evutil_socket_t fd, short what, void *context)
 			link = &client->next;
 		}
 	}
-	if (control->fd >= 0 && control->client_count < CONTROL_CLIENTS_MAX)
+	if (control->fd >= 0 && !control->held && control->client_count < CONTROL_CLIENTS_MAX)
 		event_add(control->listener, NULL);
 	shell_settle(control->shell);
 }
@@ -368,6 +377,14 @@ void control_close(struct control *control)
 		doom(client);
 }
 
+void control_hold(struct control *control)
+{
+	if (!control || control->fd < 0)
+		return;
+	control->held = true;
+	event_del(control->listener);
+}
+
 void control_abandon(struct shell *shell, int status, const char *error)
 {
 	if (!shell->control)
@@ -379,6 +396,8 @@ void control_abandon(struct shell *shell, int status, const char *error)
 			continue;
 		if (client->waits)
 			client_refuse(client, status, "%s", error);
+		/* The stream keeps it from everybody else. */
+		evbuffer_unfreeze(output, 1);
 		if (evbuffer_get_length(output) > 0)
 			evbuffer_write(output, bufferevent_getfd(client->stream));
 	}

@@ -17,6 +17,9 @@ int control_open(struct shell *shell, int fd);
 /* Stops listening and hangs up on everybody in a turn of its own. NULL is fine. */
 void control_close(struct control *control);
 
+/* Takes nobody in any more: who comes now waits for the next elector. NULL is fine. */
+void control_hold(struct control *control);
+
 /* The process is about to leave: answers whoever still waits with ERROR, as far as the sockets take it. */
 void control_abandon(struct shell *shell, int status, const char *error);
 

@@ -16,6 +16,7 @@ static const struct {
 	{"resign", CONTROL_RESIGN},
 	{"recover", CONTROL_RECOVER},
 	{"forget", CONTROL_FORGET},
+	{"restart", CONTROL_RESTART},
 };
 
 static int find_command(const char *name, enum control_command *out)

@@ -8,7 +8,7 @@
 
 #include "tenure/limits.h"
 
-enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN, CONTROL_RECOVER, CONTROL_FORGET };
+enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN, CONTROL_RECOVER, CONTROL_FORGET, CONTROL_RESTART };
 
 struct control_line {
 	enum control_command command;

@@ -1,6 +1,7 @@
 /* The elector's way in: takes what the supervisor hands down, gives up its privileges, and runs. */
 #include "elector/elector_main.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +13,11 @@
 #include <unistd.h>
 
 #include "common/config.h"
+#include "common/config_found.h"
 #include "common/log.h"
 #include "common/message.h"
 #include "elector/brake.h"
+#include "elector/confine.h"
 #include "elector/instant.h"
 #include "elector/privileges.h"
 #include "elector/shell.h"
@@ -71,6 +74,19 @@ static int read_text(int fd, unsigned char **out, size_t *out_size)
 	return 0;
 }
 
+/* What the supervisor has found out: here no name service is asked, since it may hang while the lease runs out. */
+static int read_found(struct config *config)
+{
+	FILE *found = fdopen(ELECTOR_FD_FOUND, "r");
+	int rc;
+
+	if (!found)
+		return -errno;
+	rc = config_found_read(config, found);
+	fclose(found);
+	return rc;
+}
+
 static int read_config(const struct arguments *arguments, struct config **out)
 {
 	struct config_errors errors = {.stream = stderr};
@@ -79,6 +95,7 @@ static int read_config(const struct arguments *arguments, struct config **out)
 		.overrides = arguments->overrides,
 		.override_count = arguments->override_count,
 		.check_files = false,
+		.found_elsewhere = true,
 	};
 	unsigned char *text = NULL;
 	size_t size = 0;
@@ -88,7 +105,7 @@ static int read_config(const struct arguments *arguments, struct config **out)
 		rc = config_parse(text, size, &options, &errors, out);
 	free(text);
 	close(ELECTOR_FD_CONFIG);
-	return rc;
+	return rc < 0 ? rc : read_found(*out);
 }
 
 static void on_library_log(void *context, enum port_log_level level, const char *line)
@@ -189,13 +206,18 @@ int elector_main(int argc, char **argv)
 		rc = read_config(&arguments, &config);
 	}
 	if (rc == 0) {
+		assert(config);
 		log_open("elector", config->log.level, config->log.format, config->log.target);
 		what = "ZooKeeper port";
 		rc = make_port(config, &port);
 	}
 	if (rc == 0) {
 		what = "privileges";
-		rc = privileges_drop(config->elector_user);
+		rc = privileges_drop(config->elector_uid, config->elector_gid);
+	}
+	if (rc == 0) {
+		what = "confinement";
+		rc = confine();
 	}
 	if (rc == 0) {
 		what = "event loop";

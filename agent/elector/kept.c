@@ -30,7 +30,8 @@ static void log_unreadable(const char *election, const char *bytes, size_t size,
 	char text[KEPT_LOGGED + 1], quoted[4 * KEPT_LOGGED + 8];
 	size_t length = size < KEPT_LOGGED ? size : KEPT_LOGGED;
 
-	memcpy(text, bytes, length);
+	if (length > 0)
+		memcpy(text, bytes, length);
 	text[length] = '\0';
 	for (size_t i = 0; i < length; i++)
 		if (text[i] == '\0')

@@ -42,8 +42,12 @@ static int encode(const struct contest *c, char **out, size_t *size)
 	snprintf(record.boot_id, sizeof record.boot_id, "%s", boot_id());
 	snprintf(record.state, sizeof record.state, "%s",
 		 state < ROLE_STATE_COUNT ? role_state_name((enum role_state)state) : "");
-	if (c->state_known)
+	if (c->state_known) {
 		record.demoted_token = c->state.u.state.demoted_token;
+		record.has_score = c->state.u.state.has_score;
+		record.score = record.has_score ? c->state.u.state.score : 0;
+		record.score_seq = c->state.u.state.score_seq;
+	}
 	return tenure_member_encode(&record, out, size);
 }
 
@@ -140,7 +144,7 @@ void member_make(struct contest *c)
 		c->member.path = choose_path(c, 0);
 	rc = c->member.path ? encode(c, &data, &size) : -ENOMEM;
 	if (rc == 0) {
-		c->member.dirty = false;
+		c->member.dirty = c->member.urgent = false;
 		rc = ensemble_create(c->shell, &request, c->member.path, data, size, true, false);
 	}
 	free(data);
@@ -178,6 +182,7 @@ static int write_record(struct contest *c, bool heartbeat)
 	free(data);
 	if (rc == 0) {
 		c->member.dirty = false;
+		c->member.urgent = false;
 		c->member.out = true;
 	}
 	return rc;
@@ -185,9 +190,17 @@ static int write_record(struct contest *c, bool heartbeat)
 
 void member_changed(struct contest *c)
 {
+	bool waits = c->shell->ensemble.pace && !c->member.urgent;
+
 	c->member.dirty = true;
-	if (c->member.known && !c->member.out && !c->shell->ensemble.pace && ensemble_connected(c->shell))
+	if (c->member.known && !c->member.out && !waits && ensemble_connected(c->shell))
 		write_record(c, false);
+}
+
+void member_scored(struct contest *c)
+{
+	c->member.urgent = true;
+	member_changed(c);
 }
 
 void member_gone(struct contest *c)

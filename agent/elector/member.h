@@ -13,6 +13,7 @@ struct member {
 	char *path;       /* of our record; NULL: not chosen yet */
 	bool known;       /* it is there and ours */
 	bool dirty;       /* it says less than we know */
+	bool urgent;      /* and what it lacks does not wait for a heartbeat */
 	bool out;         /* a set is under way */
 	unsigned attempts; /* names tried because another session had ours */
 };
@@ -22,6 +23,9 @@ void member_make(struct contest *contest);
 
 /* What it says has changed: written with the next heartbeat, or at once where none is due. */
 void member_changed(struct contest *contest);
+
+/* We have a new score: written at once, lest it come too late to count. */
+void member_scored(struct contest *contest);
 
 /* The session ended, and the record with it. */
 void member_gone(struct contest *contest);

@@ -234,7 +234,7 @@ void operations_start(struct contest *c, const struct elector_command *command)
 		start_write(c, command);
 		break;
 	case ELECTOR_OP_SURVEY:
-		rc = survey_start(c, command->generation, done_survey);
+		rc = survey_start(c, command->generation, command->mark, done_survey);
 		break;
 	case ELECTOR_OP_COUNT:
 		break;

@@ -2,10 +2,12 @@
 #ifndef TENURE_ELECTOR_PRIVILEGES_H
 #define TENURE_ELECTOR_PRIVILEGES_H
 
+#include <sys/types.h>
+
 /*
- * Becomes USER for good, "" being "tenure", or "nobody" where there is no such user. Whoever is not root
- * stays who he is. Nothing run from here on can gain privileges. Returns 0 or negative errno.
+ * Becomes the user UID of the group GID alone for good; whoever is not root stays who he is. Gives up every
+ * capability, and nothing run from here on can gain privileges. Asks no name service. Returns 0 or negative errno.
  */
-int privileges_drop(const char *user);
+int privileges_drop(uid_t uid, gid_t gid);
 
 #endif

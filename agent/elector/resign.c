@@ -88,7 +88,7 @@ static void done_list(struct shell *shell, const struct request *request, const 
 		refuse_alone(c);
 	else if (!c->kept.valid || c->kept.record.eligible_count == 0)
 		leave(c);
-	else if (survey_start(c, c->resign.generation, done_survey) < 0)
+	else if (survey_start(c, c->resign.generation, false, done_survey) < 0)
 		refuse(c, EXIT_UNREACHABLE, "cannot see who waits behind; --force resigns all the same");
 }
 

@@ -9,11 +9,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/alive.h"
 #include "common/control.h"
 #include "common/log.h"
 #include "elector/contest.h"
 #include "elector/control.h"
 #include "elector/instant.h"
+#include "elector/release.h"
 
 enum {
 	REQUESTS_BASE = 64,
@@ -70,6 +72,7 @@ void shell_orphan(struct shell *shell)
 	upward_close(shell);
 	control_close(shell->control);
 	session_orphan(&shell->ensemble.session);
+	release_await(shell);
 	/* Without a session there is nothing to keep. */
 	if (shell->ensemble.session.credentials.id == 0)
 		shell->orphan_ns = instant_now();
@@ -100,6 +103,8 @@ static int64_t next_deadline(const struct shell *shell)
 
 	if (shell->orphan)
 		return shell->orphan_ns < first_ns ? shell->orphan_ns : first_ns;
+	if (shell->upward.started && shell->alive_ns < first_ns)
+		first_ns = shell->alive_ns;
 	for (size_t i = 0; i < shell->contest_count; i++) {
 		int64_t due_ns = elector_deadline(&shell->contests[i].core);
 
@@ -129,12 +134,31 @@ static void arm(struct shell *shell)
 	}
 }
 
+/*
+ * At its own pace, whatever else is said: a leader says more than this anyway. A supervisor that has not yet read what
+ * was said before needs no more of it.
+ */
+static void say_alive(struct shell *shell)
+{
+	const struct session_credentials *session = &shell->ensemble.session.credentials;
+	struct message m = {.type = MESSAGE_ALIVE};
+	int64_t now_ns = instant_now();
+
+	if (!shell->upward.started || shell->orphan || now_ns < shell->alive_ns)
+		return;
+	shell->alive_ns = now_ns + alive_every_ns(session->id != 0 ? session->timeout_ns
+								   : shell->config->zookeeper.session_timeout_ns);
+	if (message_queue_waiting(shell->upward.queue) == 0)
+		upward_put(shell, &m);
+}
+
 void shell_settle(struct shell *shell)
 {
 	if (shell->upward.begun)
 		ensemble_pace(shell);
 	for (size_t i = 0; i < shell->contest_count; i++)
 		contest_check(&shell->contests[i]);
+	say_alive(shell);
 	upward_flush(shell);
 	if (shell->orphan && (instant_now() >= shell->orphan_ns || shell->ensemble.session.credentials.id == 0))
 		shell_leave(ELECTOR_EXIT_OK);

@@ -16,6 +16,7 @@
 #include "elector/requests.h"
 #include "elector/upward.h"
 
+struct client;
 struct contest;
 struct control;
 struct event;
@@ -29,12 +30,15 @@ struct shell {
 	struct event *alarm;
 	int alarm_fd;
 	int64_t alarm_ns; /* what the timerfd is set to; INT64_MAX: off */
+	int64_t alive_ns; /* when the supervisor is next told that the loop turns */
 	struct ensemble ensemble;
 	struct requests requests;
 	struct upward upward;
 	struct control *control; /* NULL: off */
 	struct contest *contests;
 	size_t contest_count;
+	bool restart_asked; /* of the supervisor, which has not answered */
+	struct client *restart_client; /* waits for that; NULL: has hung up, or nobody asked */
 	bool orphan;       /* the supervisor is gone: nothing is decided any more */
 	int64_t orphan_ns; /* then: when to leave */
 };

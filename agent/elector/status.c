@@ -131,9 +131,9 @@ json_t *status_election_json(const struct status_election *e, int64_t now_ns)
 	    put(object, "blocked", text(e->blocked)) && put(object, "token_floor", status_token(e->token_floor)) &&
 	    put(object, "paused", truth(e->record_known, e->paused)) &&
 	    put(object, "eligible", truth(e->record_known, e->eligible)) &&
-	    put(object, "healthy", truth(m != NULL, m && m->u.state.healthy)) &&
+	    put(object, "healthy", truth(m && m->u.state.health_known, m && m->u.state.healthy)) &&
 	    put(object, "ready", truth(m != NULL, is_state(e, ROLE_STANDBY) && e->in_queue)) &&
-	    put(object, "score", json_null()) && put(object, "record_age_ms", age_ms(e->record_ns, now_ns)) &&
+	    put(object, "score", number(m && m->u.state.has_score, m ? m->u.state.score : 0)) && put(object, "record_age_ms", age_ms(e->record_ns, now_ns)) &&
 	    put(object, "transitions", number(m != NULL, m ? m->u.state.transitions : 0)) &&
 	    put(object, "last_hook", m ? hook_json(&m->u.state.last_hook) : json_null()))
 		return object;

@@ -1,4 +1,4 @@
-/* A look at all member records of an election. */
+/* A look at all members of an election: their records, and who queues. */
 #include "elector/survey.h"
 
 #include <errno.h>
@@ -12,22 +12,39 @@
 struct survey {
 	struct contest *contest;
 	uint32_t generation;
+	bool mark;
 	survey_done *done;
 	enum elector_result result;
 	int rc;
-	size_t name_count, next;
-	char **names;
+	unsigned listings; /* under way */
+	size_t queue_count;
+	char (*queue)[TENURE_GUID_SIZE]; /* of the candidates */
+	struct survey_marks found;       /* the member records; -1: not seen */
+	size_t next;                     /* of them, to be asked for */
 	unsigned outstanding;
 	size_t peer_count;
 	struct elector_peer peers[SURVEY_PEERS_MAX];
 };
 
+static void forget_marks(struct survey_marks *marks)
+{
+	for (size_t i = 0; i < marks->count; i++)
+		free(marks->names[i]);
+	free(marks->names);
+	free(marks->taken);
+	*marks = (struct survey_marks){0};
+}
+
 static void finish(struct survey *s)
 {
+	if (s->mark && s->result == ELECTOR_OK) {
+		forget_marks(&s->contest->marks);
+		s->contest->marks = s->found;
+		s->found = (struct survey_marks){0};
+	}
 	s->done(s->contest, s->generation, s->result, s->rc, s->peers, s->peer_count);
-	for (size_t i = 0; i < s->name_count; i++)
-		free(s->names[i]);
-	free(s->names);
+	forget_marks(&s->found);
+	free(s->queue);
 	free(s);
 }
 
@@ -38,17 +55,60 @@ static void fail(struct survey *s, enum elector_result result, int rc)
 	s->peer_count = 0;
 }
 
-static void add_peer(struct survey *s, const char *bytes, size_t size)
+/* A record outlives its candidate while a session lasts; the guid in its name tells whose it is. */
+static bool queues(const struct survey *s, const char *name)
 {
-	const struct kept *kept = &s->contest->kept;
+	size_t length = strlen(name);
+	const char *guid = name + length - (TENURE_GUID_SIZE - 1);
+
+	if (length < TENURE_GUID_SIZE)
+		return false;
+	for (size_t i = 0; i < s->queue_count; i++)
+		if (tenure_queue_same_agent(s->queue[i], guid))
+			return true;
+	return false;
+}
+
+static bool is_ours(const struct survey *s, const char *name)
+{
+	const struct member *member = &s->contest->member;
+
+	return member->path && strcmp(member->path + strlen(member->folder) + 1, name) == 0;
+}
+
+/* Of the two scores behind the mark the first was perhaps under way by then; the second was not. */
+static bool is_fresh(const struct survey *s, const char *name, int64_t taken)
+{
+	const struct survey_marks *marks = &s->contest->marks;
+
+	for (size_t i = 0; i < marks->count; i++)
+		if (strcmp(marks->names[i], name) == 0)
+			return marks->taken[i] >= 0 && taken - marks->taken[i] >= 2;
+	return false;
+}
+
+static void add_peer(struct survey *s, size_t index, const char *bytes, size_t size)
+{
+	const struct contest *c = s->contest;
+	const char *name = s->found.names[index];
 	struct elector_peer *peer = &s->peers[s->peer_count];
 	struct tenure_member_record record;
 
 	if (s->peer_count == SURVEY_PEERS_MAX || tenure_member_decode(bytes, size, &record) < 0)
 		return;
+	peer->self = is_ours(s, name);
+	/* Of ourselves we know more than the record. */
+	if (peer->self && c->state_known) {
+		record.has_score = c->state.u.state.has_score;
+		record.score = c->state.u.state.score;
+		record.score_seq = c->state.u.state.score_seq;
+	}
 	snprintf(peer->member, sizeof peer->member, "%s", record.member);
-	peer->waiting = strcmp(record.state, "standby") == 0;
-	peer->eligible = !kept->valid || tenure_election_eligible(&kept->record, record.member);
+	peer->waiting = strcmp(record.state, "standby") == 0 && queues(s, name);
+	peer->eligible = !c->kept.valid || tenure_election_eligible(&c->kept.record, record.member);
+	peer->score_fresh = record.has_score && is_fresh(s, name, record.score_seq);
+	peer->score = peer->score_fresh ? record.score : 0;
+	s->found.taken[index] = record.score_seq;
 	s->peer_count++;
 }
 
@@ -61,22 +121,26 @@ static void done_get(struct shell *shell, const struct request *request, const s
 	(void)shell;
 	s->outstanding--;
 	if (reply->u.reply.result == PORT_OK && s->result == ELECTOR_OK)
-		add_peer(s, reply->u.reply.data, reply->u.reply.size);
+		add_peer(s, request->index, reply->u.reply.data, reply->u.reply.size);
 	else if (reply->u.reply.result == PORT_UNKNOWN)
 		fail(s, ELECTOR_UNKNOWN, reply->u.reply.rc);
 	/* One that has gone meanwhile, or may not be read, is nobody to count on. */
 	step(s);
 }
 
-/* Keeps a few requests under way until every name has been asked for. */
+/* With both listings there, keeps a few requests under way until every record has been asked for. */
 static void step(struct survey *s)
 {
 	struct request request = {.done = done_get, .contest = s->contest, .context = s};
 
-	while (s->result == ELECTOR_OK && s->next < s->name_count && s->outstanding < SURVEY_AT_ONCE) {
-		char *path = contest_path(s->contest->member.folder, s->names[s->next++]);
-		int rc = path ? ensemble_get(s->contest->shell, &request, path, 0) : -ENOMEM;
+	if (s->listings > 0)
+		return;
+	while (s->result == ELECTOR_OK && s->next < s->found.count && s->outstanding < SURVEY_AT_ONCE) {
+		char *path = contest_path(s->contest->member.folder, s->found.names[s->next]);
+		int rc;
 
+		request.index = (uint32_t)s->next++;
+		rc = path ? ensemble_get(s->contest->shell, &request, path, 0) : -ENOMEM;
 		free(path);
 		if (rc < 0)
 			fail(s, ELECTOR_UNKNOWN, rc);
@@ -87,47 +151,87 @@ static void step(struct survey *s)
 		finish(s);
 }
 
-static int keep_names(struct survey *s, const char *const *names, size_t count)
+static int keep_members(struct survey *s, const char *const *names, size_t count)
 {
+	struct survey_marks *found = &s->found;
+
 	if (count > SURVEY_PEERS_MAX)
 		count = SURVEY_PEERS_MAX;
-	s->names = calloc(count ? count : 1, sizeof *s->names);
-	if (!s->names)
+	found->names = calloc(count ? count : 1, sizeof *found->names);
+	found->taken = calloc(count ? count : 1, sizeof *found->taken);
+	if (!found->names || !found->taken)
 		return -ENOMEM;
-	for (; s->name_count < count; s->name_count++) {
-		s->names[s->name_count] = strdup(names[s->name_count]);
-		if (!s->names[s->name_count])
+	for (; found->count < count; found->count++) {
+		found->taken[found->count] = -1;
+		found->names[found->count] = strdup(names[found->count]);
+		if (!found->names[found->count])
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static void done_list(struct shell *shell, const struct request *request, const struct port_event *reply)
+static int keep_queue(struct survey *s, const char *const *names, size_t count)
+{
+	struct tenure_candidate_name parsed;
+
+	s->queue = calloc(count ? count : 1, sizeof *s->queue);
+	if (!s->queue)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (tenure_queue_parse(names[i], &parsed) == 0 && parsed.guid[0])
+			memcpy(s->queue[s->queue_count++], parsed.guid, sizeof parsed.guid);
+	return 0;
+}
+
+static void listed(const struct request *request, const struct port_event *reply,
+		   int (*keep)(struct survey *, const char *const *, size_t))
 {
 	struct survey *s = request->context;
 	enum elector_result result = contest_result(reply->u.reply.result);
 
-	(void)shell;
+	s->listings--;
 	if (result != ELECTOR_OK)
 		fail(s, result, reply->u.reply.rc);
-	else if (keep_names(s, reply->u.reply.names, reply->u.reply.name_count) < 0)
+	else if (keep(s, reply->u.reply.names, reply->u.reply.name_count) < 0)
 		fail(s, ELECTOR_UNKNOWN, -ENOMEM);
 	step(s);
 }
 
-int survey_start(struct contest *contest, uint32_t generation, survey_done *done)
+static void done_members(struct shell *shell, const struct request *request, const struct port_event *reply)
+{
+	(void)shell;
+	listed(request, reply, keep_members);
+}
+
+static void done_queue(struct shell *shell, const struct request *request, const struct port_event *reply)
+{
+	(void)shell;
+	listed(request, reply, keep_queue);
+}
+
+int survey_start(struct contest *contest, uint32_t generation, bool mark, survey_done *done)
 {
 	struct survey *s = calloc(1, sizeof *s);
-	struct request request = {.done = done_list, .contest = contest, .context = s};
+	struct request members = {.done = done_members, .contest = contest, .context = s};
+	struct request queue = {.done = done_queue, .contest = contest, .context = s};
 	int rc;
 
 	if (!s)
 		return -ENOMEM;
 	s->contest = contest;
 	s->generation = generation;
+	s->mark = mark;
 	s->done = done;
-	rc = ensemble_children(contest->shell, &request, contest->member.folder, 0);
-	if (rc < 0)
+	rc = ensemble_children(contest->shell, &members, contest->member.folder, 0);
+	if (rc < 0) {
 		free(s);
-	return rc;
+		return rc;
+	}
+	s->listings = 1;
+	rc = ensemble_children(contest->shell, &queue, contest->queue_path, 0);
+	if (rc < 0)
+		fail(s, ELECTOR_UNKNOWN, rc);
+	else
+		s->listings = 2;
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include "core/role.h"
 #include "elector/contest.h"
 #include "elector/instant.h"
+#include "elector/restarting.h"
 #include "elector/shell.h"
 
 enum {
@@ -123,6 +124,9 @@ static void on_message(struct shell *shell, const struct message *m)
 		break;
 	case MESSAGE_GO:
 		on_go(shell);
+		break;
+	case MESSAGE_RESTARTS:
+		restarting_answer(shell, m);
 		break;
 	case MESSAGE_QUIT:
 		shell_quit(shell, m->u.quit.keep_session);

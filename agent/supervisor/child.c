@@ -4,16 +4,17 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/alive.h"
+#include "common/config_found.h"
 #include "common/log.h"
 #include "supervisor/clock.h"
 #include "supervisor/surroundings.h"
@@ -23,16 +24,15 @@ enum {
 	LAST_WORDS = 1024, /* messages taken from an elector that has exited */
 	QUEUE_PER_ELECTION = 8,
 	QUEUE_BASE = 64,
-	DEAF_LOOKS = 3,	     /* after this many it counts as hung */
 	ARGUMENTS_FIXED = 5, /* name, --elector, -c, file, NULL */
+	FIRST_FD = ELECTOR_FD_SUPERVISOR,
+	FDS = ELECTOR_FD_FOUND - FIRST_FD + 1,
 };
 
 static const int64_t second_ns = INT64_C(1000000000);
 static const int64_t first_backoff_ns = INT64_C(100000000);
 static const int64_t last_backoff_ns = INT64_C(10000000000);
-static const int64_t settled_ns = INT64_C(60000000000); /* a life this long resets the back-off */
-static const int64_t hello_ns = INT64_C(30000000000);
-static const int64_t look_ns = INT64_C(2000000000);
+static const int64_t last_hello_ns = INT64_C(30000000000);
 static const int64_t closed_ns = INT64_C(5000000000); /* to exit after its end was closed */
 
 void child_init(struct child *child, struct loop *loop, struct locked_dir *state_dir,
@@ -43,7 +43,7 @@ void child_init(struct child *child, struct loop *loop, struct locked_dir *state
 	child->state_dir = state_dir;
 	child->take = take;
 	child->watch.fd = -1;
-	child->start_at_ns = child->kill_at_ns = child->look_at_ns = CLOCK_NEVER;
+	child->start_at_ns = child->kill_at_ns = child->silent_at_ns = CLOCK_NEVER;
 	child->backoff_ns = first_backoff_ns;
 }
 
@@ -55,8 +55,7 @@ static void close_socket(struct child *child)
 	}
 	child->watch.fd = -1;
 	child->up = child->want_write = false;
-	child->look_at_ns = CLOCK_NEVER;
-	child->deaf = 0;
+	child->silent_at_ns = CLOCK_NEVER;
 	message_queue_free(child->queue);
 	child->queue = NULL;
 }
@@ -67,15 +66,17 @@ static void give_up_on(struct child *child, const char *why)
 		return;
 	log_error(NULL, "killing the elector", "pid=%d why=\"%s\"", (int)child->pid, why);
 	child->kill_at_ns = 0; /* done: no second time */
+	child->silent_at_ns = CLOCK_NEVER;
 	kill(child->pid, SIGKILL);
 }
 
 /* ---- start ---- */
 
 /* A read-only copy of the text in memory, its offset at the start. Returns a descriptor or negative errno. */
-static int seal(const unsigned char *text, size_t size)
+static int seal(const char *name, const void *bytes, size_t size)
 {
-	int fd = memfd_create("tenured.conf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const char *text = bytes;
 	size_t done = 0;
 	int rc;
 
@@ -98,6 +99,25 @@ fail:
 	return rc;
 }
 
+/* What it is not to look up by itself. */
+static int seal_found(const struct config *config)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+	int rc;
+
+	if (!stream)
+		return -ENOMEM;
+	rc = config_found_write(config, stream);
+	if (fclose(stream) != 0)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = seal("tenured.found", text, size);
+	free(text);
+	return rc;
+}
+
 static char **build_arguments(const struct config *config)
 {
 	static char name[] = "tenured", elector[] = "--elector", file[] = "-c", override[] = "-o";
@@ -117,30 +137,31 @@ static char **build_arguments(const struct config *config)
 	return arguments;
 }
 
-/* In the child: brings the three descriptors to their places, by way of numbers that are above all three. */
-static int place_descriptors(const int from[3])
+/* In the child: brings the descriptors to their places, by way of numbers that are above all of these. */
+static int place_descriptors(const int from[FDS])
 {
-	int lifted[3] = {-1, -1, -1};
+	int lifted[FDS];
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < FDS; i++) {
+		lifted[i] = -1;
 		if (from[i] < 0)
 			continue;
-		lifted[i] = fcntl(from[i], F_DUPFD_CLOEXEC, ELECTOR_FD_CONTROL + 1);
+		lifted[i] = fcntl(from[i], F_DUPFD_CLOEXEC, FIRST_FD + FDS);
 		if (lifted[i] < 0)
 			return -errno;
 	}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < FDS; i++) {
 		if (lifted[i] < 0)
-			close(ELECTOR_FD_SUPERVISOR + i);
-		else if (dup2(lifted[i], ELECTOR_FD_SUPERVISOR + i) < 0)
+			close(FIRST_FD + i);
+		else if (dup2(lifted[i], FIRST_FD + i) < 0)
 			return -errno;
 	}
-	surroundings_close_from(ELECTOR_FD_CONTROL + 1);
+	surroundings_close_from(FIRST_FD + FDS);
 	return 0;
 }
 
 /* In a session of its own, so that a signal from the terminal reaches the supervisor alone. */
-__attribute__((noreturn)) static void run_elector(const int fds[3], char **arguments)
+__attribute__((noreturn)) static void run_elector(const int fds[FDS], char **arguments)
 {
 	setsid();
 	if (place_descriptors(fds) < 0 || surroundings_restore() < 0)
@@ -152,25 +173,32 @@ __attribute__((noreturn)) static void run_elector(const int fds[3], char **argum
 static int spawn(const struct config *config, int peer, int control_fd, pid_t *pid)
 {
 	char **arguments = build_arguments(config);
-	int text = seal(config->text, config->text_size);
-	int rc = 0;
+	int text = seal("tenured.conf", config->text, config->text_size);
+	int found = seal_found(config);
+	const int fds[FDS] = {
+		[ELECTOR_FD_SUPERVISOR - FIRST_FD] = peer,
+		[ELECTOR_FD_CONFIG - FIRST_FD] = text,
+		[ELECTOR_FD_CONTROL - FIRST_FD] = control_fd,
+		[ELECTOR_FD_FOUND - FIRST_FD] = found,
+	};
+	int rc = !arguments ? -ENOMEM : text < 0 ? text : found < 0 ? found : 0;
+	pid_t started;
 
-	if (!arguments || text < 0) {
-		rc = text < 0 ? text : -ENOMEM;
+	if (rc < 0)
 		goto out;
-	}
-	*pid = fork();
-	if (*pid == 0) {
-		const int fds[3] = {peer, text, control_fd};
-
+	started = fork();
+	if (started == 0)
 		run_elector(fds, arguments);
-	}
-	if (*pid < 0)
+	if (started < 0)
 		rc = -errno;
+	else
+		*pid = started;
 out:
 	free(arguments);
 	if (text >= 0)
 		close(text);
+	if (found >= 0)
+		close(found);
 	return rc;
 }
 
@@ -190,6 +218,45 @@ static void flush(struct child *child)
 		return;
 	child->want_write = rc == -EAGAIN;
 	loop_want_write(child->loop, &child->watch, child->want_write);
+}
+
+/* ---- the time that it is given ---- */
+
+static int64_t timeout_ns(const struct child *child)
+{
+	return child->session_ns > 0 ? child->session_ns : child->configured_ns;
+}
+
+/*
+ * To say HELLO. Half of what a hung one is given, since the lease runs out meanwhile; but a machine that is so slow that
+ * none begins in time gets the time that it needs.
+ */
+static int64_t hello_limit_ns(const struct child *child)
+{
+	int64_t limit_ns = alive_limit_ns(timeout_ns(child)) / 2;
+
+	if (limit_ns < second_ns)
+		limit_ns = second_ns;
+	for (unsigned i = 0; i < child->slow_starts && limit_ns < last_hello_ns; i++)
+		limit_ns *= 2;
+	return clock_earlier(limit_ns, last_hello_ns);
+}
+
+static void on_hello(struct child *child)
+{
+	child->up = true;
+	child->up_ns = clock_now_ns();
+	child->slow_starts = 0;
+	if (!child->quitting)
+		child->kill_at_ns = CLOCK_NEVER;
+}
+
+static void note_life(struct child *child, const struct message *m)
+{
+	if (m->type == MESSAGE_SESSION)
+		child->session_ns = m->u.session.id != 0 ? m->u.session.timeout_ns : 0;
+	if (!child->quitting && child->kill_at_ns > 0)
+		child->silent_at_ns = clock_now_ns() + alive_limit_ns(timeout_ns(child));
 }
 
 static bool take_one(struct child *child)
@@ -215,14 +282,20 @@ static bool take_one(struct child *child)
 	if (m.type == MESSAGE_HELLO) {
 		if (child->up)
 			return true;
-		child->up = true;
-		if (!child->quitting)
-			child->kill_at_ns = CLOCK_NEVER;
+		on_hello(child);
 	} else if (!child->up || m.generation != child->generation) {
 		return true;
 	}
-	child->take(child, &m);
+	note_life(child, &m);
+	if (m.type != MESSAGE_ALIVE)
+		child->take(child, &m);
 	return true;
+}
+
+static void take_waiting(struct child *child)
+{
+	for (int i = 0; i < MESSAGES_IN_A_TURN && child->watch.fd >= 0 && take_one(child); i++)
+		;
 }
 
 static void on_ready(struct watch *watch)
@@ -231,8 +304,7 @@ static void on_ready(struct watch *watch)
 
 	if (child->want_write)
 		flush(child);
-	for (int i = 0; i < MESSAGES_IN_A_TURN && child->watch.fd >= 0 && take_one(child); i++)
-		;
+	take_waiting(child);
 }
 
 void child_start(struct child *child, const struct config *config, int control_fd, int64_t now_ns)
@@ -244,6 +316,7 @@ void child_start(struct child *child, const struct config *config, int control_f
 	child->start_at_ns = CLOCK_NEVER;
 	child->quitting = false;
 	child->generation++;
+	child->configured_ns = config->zookeeper.session_timeout_ns;
 	child->queue = message_queue_new(QUEUE_BASE + QUEUE_PER_ELECTION * (unsigned)config->election_count);
 	rc = child->queue ? 0 : -ENOMEM;
 	if (rc == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
@@ -257,8 +330,7 @@ void child_start(struct child *child, const struct config *config, int control_f
 	close(pair[1]);
 	if (rc < 0)
 		goto fail;
-	child->started_ns = now_ns;
-	child->kill_at_ns = now_ns + hello_ns;
+	child->kill_at_ns = now_ns + hello_limit_ns(child);
 	child->starts++;
 	state_dir_record_elector(child->state_dir, child->pid);
 	log_info(NULL, "elector started", "pid=%d generation=%u", (int)child->pid, child->generation);
@@ -282,22 +354,23 @@ void child_send(struct child *child, struct message *m)
 		return;
 	}
 	flush(child);
-	if (child->look_at_ns == CLOCK_NEVER)
-		child->look_at_ns = clock_now_ns() + look_ns;
 }
 
-/* An elector that hangs leaves its messages unread. */
-static void look(struct child *child, int64_t now_ns)
+/*
+ * It seems to hang. What it has said while we did not listen counts; and if we come late, whatever kept us may have kept
+ * it as well, so that it is heard first.
+ */
+static void judge(struct child *child, int64_t now_ns)
 {
-	int unread = 0;
+	int64_t every_ns = alive_every_ns(timeout_ns(child));
+	bool late = now_ns - child->silent_at_ns > every_ns / 4;
 
-	if (ioctl(child->watch.fd, SIOCOUTQ, &unread) < 0 || unread == 0) {
-		child->deaf = 0;
-		child->look_at_ns = CLOCK_NEVER;
+	take_waiting(child);
+	if (child->silent_at_ns > now_ns)
 		return;
-	}
-	child->look_at_ns = now_ns + look_ns;
-	if (++child->deaf >= DEAF_LOOKS)
+	if (late)
+		child->silent_at_ns = now_ns + 2 * every_ns;
+	else
 		give_up_on(child, "it hangs");
 }
 
@@ -312,6 +385,8 @@ void child_quit(struct child *child, bool keep_session, int64_t now_ns, int64_t 
 	m.u.quit.keep_session = keep_session;
 	child_send(child, &m);
 	child->quitting = true;
+	if (!keep_session)
+		child->silent_at_ns = CLOCK_NEVER; /* the session's end may take its time */
 	child->kill_at_ns = clock_earlier(child->kill_at_ns, now_ns + limit_ns);
 }
 
@@ -327,6 +402,7 @@ static void log_end(const struct child *child, int status)
 
 void child_exited(struct child *child, int64_t now_ns)
 {
+	int64_t life_ns;
 	int status = 0;
 	bool wanted;
 
@@ -336,15 +412,15 @@ void child_exited(struct child *child, int64_t now_ns)
 	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	log_end(child, status);
-	wanted = WIFEXITED(status) && (WEXITSTATUS(status) == ELECTOR_EXIT_RESTART || child->quitting);
-	if (now_ns - child->started_ns >= settled_ns)
+	wanted = WIFEXITED(status) && child->quitting;
+	life_ns = child->up ? now_ns - child->up_ns : 0;
+	if (life_ns >= second_ns)
 		child->backoff_ns = first_backoff_ns;
 	child->pid = 0;
 	child->kill_at_ns = CLOCK_NEVER;
 	close_socket(child);
 	state_dir_record_elector(child->state_dir, 0);
-	/* One that asks for a restart as soon as it has begun is held back like a crash. */
-	if (wanted && (child->quitting || now_ns - child->started_ns >= second_ns))
+	if (wanted || life_ns >= second_ns)
 		child->start_at_ns = now_ns;
 	else
 		plan_next(child, now_ns);
@@ -352,7 +428,7 @@ void child_exited(struct child *child, int64_t now_ns)
 
 int64_t child_deadline(const struct child *child)
 {
-	int64_t first = clock_earlier(child->start_at_ns, child->look_at_ns);
+	int64_t first = clock_earlier(child->start_at_ns, child->silent_at_ns);
 
 	return child->kill_at_ns > 0 ? clock_earlier(first, child->kill_at_ns) : first;
 }
@@ -361,10 +437,12 @@ void child_timer(struct child *child, int64_t now_ns)
 {
 	if (child->pid == 0)
 		return;
-	if (child->kill_at_ns > 0 && now_ns >= child->kill_at_ns)
+	if (child->kill_at_ns > 0 && now_ns >= child->kill_at_ns) {
+		child->slow_starts += !child->up;
 		give_up_on(child, child->up ? "it does not leave" : "it does not begin");
-	if (now_ns >= child->look_at_ns)
-		look(child, now_ns);
+	}
+	if (now_ns >= child->silent_at_ns)
+		judge(child, now_ns);
 }
 
 void child_close(struct child *child)

@@ -1,7 +1,10 @@
 /*
  * The elector: a child of which there is at most one, started again when it ends, spoken to in messages.
  *
- *   down ──start──► starting ──HELLO──► up ──exit──► down (back-off)
+ *   down ──start──► starting ──HELLO──► up ──exit──► down
+ *
+ * One that has served for a second is followed by the next at once, others with back-off. One that does not begin, or
+ * that says nothing for a third of T, is killed.
  */
 #ifndef TENURE_SUPERVISOR_CHILD_H
 #define TENURE_SUPERVISOR_CHILD_H
@@ -25,11 +28,12 @@ struct child {
 	bool up;       /* HELLO has come */
 	bool quitting; /* QUIT was sent, or it is being killed */
 	bool want_write;
-	int64_t started_ns;
 	int64_t start_at_ns; /* when to start the next; CLOCK_NEVER while one runs, or none is wanted */
 	int64_t kill_at_ns;  /* when its patience is over; CLOCK_NEVER: not limited */
-	int64_t look_at_ns;  /* when to look whether it reads; CLOCK_NEVER: nothing was sent */
-	unsigned deaf;	     /* looks in a row at which it had not */
+	int64_t silent_at_ns; /* when it has said nothing for too long; CLOCK_NEVER: not limited */
+	int64_t up_ns;	      /* when HELLO came */
+	int64_t configured_ns, session_ns; /* T of the configuration; of the session, 0: none */
+	unsigned slow_starts; /* in a row that did not begin in time */
 	int64_t backoff_ns;
 	uint64_t starts;
 	struct message_queue *queue;

@@ -27,6 +27,7 @@ enum {
 	ENVIRONMENT_MAX = 1 << 18, /* bytes of it that are looked at: beside the hooks' own there may be more */
 	CHUNK_SIZE = 4096,
 	UNSURE_ROUNDS = 5, /* of a millisecond */
+	MARK_SIZE = sizeof("TENURE_ELECTION=") + TENURE_ELECTION_SIZE,
 };
 
 struct found {
@@ -35,12 +36,15 @@ struct found {
 };
 
 struct round {
-	const char *mark; /* "TENURE_ELECTION=..." */
+	char mark[MARK_SIZE]; /* "TENURE_ELECTION=..." */
+	bool service;         /* only what is the service's */
+	pid_t session;        /* and what is in this one; 0: none */
 	struct found list[PROCESSES_MAX];
 	size_t count;
 	struct pollfd pinned[PINNED_MAX];
 	nfds_t pinned_count;
 	bool unsure; /* one has to be looked at again */
+	bool late;   /* the time was over before all were looked at */
 	int64_t end_ns;
 };
 
@@ -80,8 +84,8 @@ static void add_children(struct round *round, const struct found *parent)
 		closedir(tasks);
 }
 
-/* Parent of PID by now, 0 when it is a zombie or gone. */
-static pid_t living_parent(pid_t pid)
+/* Parent of PID by now, 0 when it is a zombie or gone; and its session. */
+static pid_t living_parent(pid_t pid, pid_t *session)
 {
 	char name[32], text[512], state = 'Z';
 	const char *field;
@@ -97,7 +101,7 @@ static pid_t living_parent(pid_t pid)
 	text[n > 0 ? n : 0] = '\0';
 	/* The name in brackets may contain anything. */
 	field = strrchr(text, ')');
-	if (!field || sscanf(field + 1, " %c %d", &state, &parent) != 2)
+	if (!field || sscanf(field + 1, " %c %d %*d %d", &state, &parent, session) != 3)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : parent;
 }
@@ -136,21 +140,31 @@ static bool is_marked(pid_t pid, const char *mark, bool *whole)
 	return marked;
 }
 
+static bool is_ours(struct round *round, pid_t pid, pid_t session)
+{
+	bool whole = true, also_whole = true, ours = round->session != 0 && session == round->session;
+
+	if (!ours)
+		ours = is_marked(pid, round->mark, &whole) &&
+		       (!round->service || is_marked(pid, "TENURE_EVENT=service", &also_whole));
+	round->unsure = round->unsure || !whole || !also_whole;
+	return ours;
+}
+
 /* Pins it if it is the election's, and stops it: a child that it started now would be missed. */
 static void look_at(struct round *round, struct found *found)
 {
-	bool whole = true;
+	pid_t session = 0;
 	int fd = (int)syscall(SYS_pidfd_open, found->pid, 0);
 
 	if (fd < 0)
 		return;
 	/* Another parent: gone, or an orphan by now, and found as such in the next round. */
-	if (living_parent(found->pid) != found->parent) {
+	if (living_parent(found->pid, &session) != found->parent) {
 		close(fd);
 		return;
 	}
-	found->ours = found->ours || is_marked(found->pid, round->mark, &whole);
-	round->unsure = round->unsure || !whole;
+	found->ours = found->ours || is_ours(round, found->pid, session);
 	if (found->ours) {
 		syscall(SYS_pidfd_send_signal, fd, SIGSTOP, NULL, 0);
 		round->pinned[round->pinned_count++] = (struct pollfd){.fd = fd, .events = POLLIN};
@@ -169,11 +183,12 @@ static void look_around(struct round *round)
 	struct found self = {.pid = getpid()};
 
 	round->count = round->pinned_count = 0;
-	round->unsure = false;
+	round->unsure = round->late = false;
 	add_children(round, &self);
 	for (size_t i = 0; i < round->count && round->pinned_count < PINNED_MAX; i++) {
 		look_at(round, &round->list[i]);
-		if (clock_now_ns() >= round->end_ns)
+		round->late = clock_now_ns() >= round->end_ns;
+		if (round->late)
 			return;
 	}
 }
@@ -200,23 +215,59 @@ static unsigned kill_pinned(struct round *round)
 	return killed;
 }
 
+static const char *make_mark(char mark[MARK_SIZE], const char *election)
+{
+	snprintf(mark, MARK_SIZE, "TENURE_ELECTION=%s", election);
+	return mark;
+}
+
+bool descendants_is_of(pid_t pid, const char *election)
+{
+	char mark[MARK_SIZE];
+	bool whole;
+
+	return is_marked(pid, make_mark(mark, election), &whole);
+}
+
+/* Too large for the stack, and there is one thread. */
+static struct round *new_round(const char *election, int64_t limit_ns)
+{
+	static struct round round;
+
+	make_mark(round.mark, election);
+	round.service = false;
+	round.session = 0;
+	round.end_ns = clock_now_ns() + limit_ns;
+	return &round;
+}
+
 unsigned descendants_kill(const char *election, int64_t limit_ns)
 {
-	static struct round round; /* too large for the stack, and there is one thread */
-	char mark[sizeof("TENURE_ELECTION=") + TENURE_ELECTION_SIZE];
+	struct round *round = new_round(election, limit_ns);
 	unsigned killed = 0, unsure = 0;
 
-	snprintf(mark, sizeof(mark), "TENURE_ELECTION=%s", election);
-	round.mark = mark;
-	round.end_ns = clock_now_ns() + limit_ns;
 	do {
-		look_around(&round);
-		killed += kill_pinned(&round);
+		look_around(round);
+		killed += kill_pinned(round);
 		/* An environment that is not seen whole for so long is not just being replaced: it is like that. */
-		if (round.pinned_count == 0 && (!round.unsure || ++unsure == UNSURE_ROUNDS))
+		if (round->pinned_count == 0 && (!round->unsure || ++unsure == UNSURE_ROUNDS))
 			break;
-		if (round.pinned_count == 0)
+		if (round->pinned_count == 0)
 			poll(NULL, 0, 1);
-	} while (clock_now_ns() < round.end_ns);
+	} while (clock_now_ns() < round->end_ns);
 	return killed;
+}
+
+enum descendants_left descendants_sweep_service(const char *election, pid_t session, int64_t limit_ns)
+{
+	struct round *round = new_round(election, limit_ns);
+
+	round->service = true;
+	round->session = session;
+	look_around(round);
+	round->end_ns = 0;
+	kill_pinned(round);
+	if (round->pinned_count > 0)
+		return DESCENDANTS_SOME;
+	return round->unsure || round->late ? DESCENDANTS_UNSURE : DESCENDANTS_NONE;
 }

@@ -251,6 +251,13 @@ void floor_adopt(struct floor *floor, const struct floor *former)
 	floor->retry_at_ns = 0; /* what FORMER has not written any more is seen to by the next timer */
 }
 
+void floor_resume(struct floor *floor, int64_t own)
+{
+	floor->own = own;
+	if (own != 0 && floor->seen == own)
+		floor->seen = own - 1;
+}
+
 void floor_saw(struct floor *floor, int64_t token, int64_t now_ns)
 {
 	if (!floor->path || token <= floor->seen)

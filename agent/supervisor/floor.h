@@ -49,6 +49,12 @@ void floor_read(struct floor *floor);
 /* Goes on from what FORMER, of the same file, knew. Before its first use. */
 void floor_adopt(struct floor *floor, const struct floor *former);
 
+/*
+ * Goes on from what the file says, in which OWN, the token of a candidate that goes on as well, may be the highest: it
+ * has no more to be above that.
+ */
+void floor_resume(struct floor *floor, int64_t own);
+
 /* Somebody leads, or has led, by TOKEN, which is not that of our present candidate. */
 void floor_saw(struct floor *floor, int64_t token, int64_t now_ns);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include "common/log.h"
 
-enum { QUOTED_SIZE = 512, EVENT_SIZE = 64 };
+enum { QUOTED_SIZE = 512, EVENT_SIZE = 64, LOCK_WAIT_MS = 500, STEP_MS = 10 };
 
 static int say_locked(int lock_fd, const char *option, const char *path)
 {
@@ -26,7 +27,32 @@ static int say_locked(int lock_fd, const char *option, const char *path)
 	return -EBUSY;
 }
 
-static int lock_by(struct locked_dir *dir, const char *name, const char *option, const char *path)
+/* Another descriptor of the same opening: the lock is its as well. */
+static void take_handed(struct locked_dir *dir, int *handed)
+{
+	struct stat ours, theirs;
+
+	if (*handed < 0 || fstat(dir->lock_fd, &ours) < 0 || fstat(*handed, &theirs) < 0 ||
+	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+		return;
+	close(dir->lock_fd);
+	dir->lock_fd = *handed;
+	*handed = -1;
+}
+
+/* A child that a killed agent has just forked holds its lock as well, and is dying. */
+static int lock(int fd)
+{
+	int rc = flock(fd, LOCK_EX | LOCK_NB);
+
+	for (int waited_ms = 0; rc < 0 && errno == EWOULDBLOCK && waited_ms < LOCK_WAIT_MS; waited_ms += STEP_MS) {
+		poll(NULL, 0, STEP_MS);
+		rc = flock(fd, LOCK_EX | LOCK_NB);
+	}
+	return rc;
+}
+
+static int lock_by(struct locked_dir *dir, const char *name, const char *option, const char *path, int *handed)
 {
 	char text[32];
 	int n;
@@ -34,7 +60,8 @@ static int lock_by(struct locked_dir *dir, const char *name, const char *option,
 	dir->lock_fd = openat(dir->fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (dir->lock_fd < 0)
 		return -errno;
-	if (flock(dir->lock_fd, LOCK_EX | LOCK_NB) < 0)
+	take_handed(dir, handed);
+	if (lock(dir->lock_fd) < 0)
 		return errno == EWOULDBLOCK ? say_locked(dir->lock_fd, option, path) : -errno;
 	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	if (ftruncate(dir->lock_fd, 0) < 0)
@@ -45,7 +72,8 @@ static int lock_by(struct locked_dir *dir, const char *name, const char *option,
 	return 0;
 }
 
-int locked_dir_open(struct locked_dir *dir, const char *option, const char *path, mode_t mode, const char *lock)
+int locked_dir_open(struct locked_dir *dir, const char *option, const char *path, mode_t mode, const char *lock,
+		    int *handed)
 {
 	char quoted[QUOTED_SIZE], event[EVENT_SIZE];
 	bool made;
@@ -61,7 +89,7 @@ int locked_dir_open(struct locked_dir *dir, const char *option, const char *path
 			rc = -errno;
 	}
 	if (rc == 0)
-		rc = lock_by(dir, lock, option, path);
+		rc = lock_by(dir, lock, option, path, handed);
 	if (rc == 0)
 		return 0;
 	snprintf(event, sizeof(event), "cannot use %s", option);

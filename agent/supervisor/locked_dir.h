@@ -13,10 +13,12 @@ struct locked_dir {
 
 /*
  * Makes the last part of PATH with MODE if it is missing, whatever our umask is, and locks it by the file
- * LOCK in it. OPTION is its name in the configuration. Returns 0; -EBUSY when another agent holds it; or
+ * LOCK in it. OPTION is its name in the configuration. *HANDED may be a descriptor by which the image before us holds
+ * that lock: it is taken over then, and *HANDED becomes -1. Returns 0; -EBUSY when another agent holds it; or
  * negative errno. Every error has been logged.
  */
-int locked_dir_open(struct locked_dir *dir, const char *option, const char *path, mode_t mode, const char *lock);
+int locked_dir_open(struct locked_dir *dir, const char *option, const char *path, mode_t mode, const char *lock,
+		    int *handed);
 
 /* A closed one is fine. */
 void locked_dir_close(struct locked_dir *dir);

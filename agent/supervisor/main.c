@@ -20,6 +20,9 @@ struct command_line {
 	const char *overrides[CONFIG_OVERRIDES_MAX];
 	size_t override_count;
 	bool test;
+	bool demote_stale;
+	bool takes_over; /* called by an agent that is to be executed anew: would it go on? */
+	const char *adopt;
 };
 
 enum { OPTION_ADOPT = 256, OPTION_DEMOTE_STALE };
@@ -37,16 +40,18 @@ static const struct option long_options[] = {
 
 static void print_usage(FILE *stream)
 {
-	fputs("usage: tenured [-c FILE] [-o KEY=VALUE]... [-t] [-V] [-h]\n"
+	fputs("usage: tenured [-c FILE] [-o KEY=VALUE]... [-t] [--adopt ELECTION] [--demote-stale] [-V] [-h]\n"
 	      "\n"
 	      "  -c, --config FILE       configuration (default " DEFAULT_FILE ")\n"
 	      "  -o, --option KEY=VALUE  override a setting, such as zookeeper.servers=a:2181\n"
 	      "  -t, --test              check the configuration, print the schedule in words, and exit\n"
+	      "      --adopt ELECTION    its service already runs here as the leader's: no lose hook at the start\n"
+	      "      --demote-stale      put out of office what a dead agent has left there, and exit\n"
 	      "  -V, --version           print the version and exit\n"
 	      "  -h, --help              print this and exit\n"
 	      "\n"
 	      "Stays in the foreground. SIGTERM leaves office and stops, SIGHUP reads the configuration "
-	      "again.\n",
+	      "again,\nSIGUSR2 executes the agent anew in place.\n",
 	      stream);
 }
 
@@ -55,12 +60,6 @@ static int refuse_usage(const char *what)
 	if (what)
 		fprintf(stderr, "tenured: %s\n", what);
 	print_usage(stderr);
-	return EXIT_USAGE;
-}
-
-static int refuse_later(const char *option)
-{
-	fprintf(stderr, "tenured: %s is not yet supported\n", option);
 	return EXIT_USAGE;
 }
 
@@ -89,14 +88,32 @@ static int read_arguments(int argc, char **argv, struct command_line *line)
 			print_usage(stdout);
 			return EXIT_YES;
 		case OPTION_ADOPT:
-			return refuse_later("--adopt");
+			if (line->adopt)
+				return refuse_usage("--adopt is for one election");
+			line->adopt = optarg;
+			break;
 		case OPTION_DEMOTE_STALE:
-			return refuse_later("--demote-stale");
+			line->demote_stale = true;
+			break;
 		default:
 			return refuse_usage(NULL);
 		}
 	}
-	return optind < argc ? refuse_usage("unexpected argument") : -1;
+	if (optind < argc)
+		return refuse_usage("unexpected argument");
+	return line->adopt && line->demote_stale ? refuse_usage("--adopt and --demote-stale exclude each other") : -1;
+}
+
+/* Whether the election to be adopted is one of ours. */
+static bool is_adoptable(const struct config *config, const char *name)
+{
+	for (size_t i = 0; name && i < config->election_count; i++) {
+		if (strcmp(config->elections[i].name, name) == 0)
+			return true;
+	}
+	if (name)
+		fprintf(stderr, "tenured: --adopt: no election \"%s\" is configured\n", name);
+	return name == NULL;
 }
 
 static struct config *load(const struct command_line *line)
@@ -119,30 +136,51 @@ static struct config *load(const struct command_line *line)
 	return config;
 }
 
+static int act(struct config *config, const struct command_line *line, char **argv)
+{
+	const struct supervisor_options options = {
+		.adopt = line->adopt,
+		.demote_stale = line->demote_stale,
+		.arguments = argv,
+		.environment = environ,
+	};
+	int status = EXIT_YES;
+
+	if (!line->test && !line->takes_over)
+		return supervisor_run(config, &options);
+	if (line->takes_over)
+		status = takeover_check(config);
+	else
+		config_explain(config, stdout);
+	config_free(config);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct command_line line = {.file = DEFAULT_FILE};
 	struct config *config;
-	sigset_t hangup;
+	sigset_t early;
 	int status;
 
 	if (argc > 1 && strcmp(argv[1], "--elector") == 0)
 		return elector_main(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--floor") == 0)
 		return floor_main(argc, argv);
-	status = read_arguments(argc, argv, &line);
+	line.takes_over = argc > 1 && strcmp(argv[1], "--takes-over") == 0;
+	status = read_arguments(argc - line.takes_over, argv + line.takes_over, &line);
 	if (status >= 0)
 		return status;
 	/* One that comes early waits for the loop: it is no reason to end. */
-	sigemptyset(&hangup);
-	sigaddset(&hangup, SIGHUP);
-	sigprocmask(SIG_BLOCK, &hangup, NULL);
+	sigemptyset(&early);
+	sigaddset(&early, SIGHUP);
+	sigaddset(&early, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &early, NULL);
 	config = load(&line);
 	if (!config)
 		return EXIT_CONFIGURATION;
-	if (!line.test)
-		return supervisor_run(config);
-	config_explain(config, stdout);
+	if (is_adoptable(config, line.adopt))
+		return act(config, &line, argv);
 	config_free(config);
-	return EXIT_YES;
+	return EXIT_USAGE;
 }

@@ -135,7 +135,7 @@ void output_drain(struct output *output)
 		return;
 	/* Twice covers a full pipe and what came into it meanwhile; a chatty grandchild must not hold us
 	 * here. */
-	if (!read_some(output) || !read_some(output)) {
+	if (!read_some(output) || !read_some(output)) { /* NOLINT(misc-redundant-expression): it reads on */
 		output_close(output);
 		return;
 	}

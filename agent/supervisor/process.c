@@ -1,4 +1,4 @@
-/* One hook's process. */
+/* One hook's or service's process. See process.h. */
 #include "supervisor/process.h"
 
 #include <assert.h>
@@ -35,7 +35,7 @@ struct failure {
 };
 
 struct pipes {
-	int out[2], err[2], failure[2];
+	int out[2], err[2], failure[2], go[2];
 };
 
 /* ---- the child, between fork and exec ---- */
@@ -65,12 +65,14 @@ static void check_file(const char *path, const struct config_user *user)
 }
 
 /* 0 to 2 are never among the agent's own, so no descriptor is overwritten before it is used. */
-static void arrange_descriptors(const struct pipes *pipes)
+static void arrange_descriptors(const struct pipes *pipes, bool inherits_output)
 {
 	int failure = pipes->failure[1];
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (null < 0 || dup2(null, 0) < 0 || dup2(pipes->out[1], 1) < 0 || dup2(pipes->err[1], 2) < 0)
+	if (null < 0 || dup2(null, 0) < 0)
+		fail(failure, STAGE_SURROUNDING, errno);
+	if (!inherits_output && (dup2(pipes->out[1], 1) < 0 || dup2(pipes->err[1], 2) < 0))
 		fail(failure, STAGE_SURROUNDING, errno);
 	if (failure != FAILURE_FD && dup3(failure, FAILURE_FD, O_CLOEXEC) < 0)
 		fail(failure, STAGE_SURROUNDING, errno);
@@ -99,16 +101,37 @@ static void bind_to_agent(pid_t agent)
 		_exit(STATUS_NOT_EXECUTABLE);
 }
 
-__attribute__((noreturn)) static void run_child(const struct pipes *pipes, bool own_image, char *const *words,
-						char *const *environment, const struct config_user *user, pid_t agent)
+/* Who dies before he could note whom he has started takes it along. */
+static void await_release(const struct pipes *pipes, pid_t agent)
 {
-	const char *file = own_image ? "/proc/self/exe" : words[0];
+	char go;
 
-	arrange_descriptors(pipes);
+	close(pipes->go[1]);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != agent || read(pipes->go[0], &go, 1) != 1)
+		_exit(STATUS_NOT_EXECUTABLE);
+}
+
+/* Without it, it is found by other means. */
+static void join_cgroup(int join_fd)
+{
+	if (join_fd >= 0 && write(join_fd, "0", 1) < 0)
+		return;
+}
+
+__attribute__((noreturn)) static void run_child(const struct process *process, const struct pipes *pipes,
+						char *const *words, char *const *environment,
+						const struct config_user *user, pid_t agent)
+{
+	const char *file = process->own_image ? "/proc/self/exe" : words[0];
+
+	if (process->held)
+		await_release(pipes, agent);
+	join_cgroup(process->join_fd);
+	arrange_descriptors(pipes, process->inherits_output);
 	umask(022);
 	if (setsid() < 0 || chdir("/") < 0)
 		fail(FAILURE_FD, STAGE_SURROUNDING, errno);
-	if (!own_image)
+	if (!process->own_image)
 		check_file(file, user);
 	become(user);
 	bind_to_agent(agent);
@@ -128,7 +151,12 @@ static void take_line(const struct process *process, const char *stream, const c
 
 static void take_out(struct output *output, const char *line)
 {
-	take_line(watch_owner(output, struct process, out), "stdout", line);
+	struct process *process = watch_owner(output, struct process, out);
+
+	if (process->heard)
+		process->heard(process, line);
+	else
+		take_line(process, "stdout", line);
 }
 
 static void take_err(struct output *output, const char *line)
@@ -150,12 +178,14 @@ static void close_pipes(struct pipes *pipes)
 	close_pair(pipes->out);
 	close_pair(pipes->err);
 	close_pair(pipes->failure);
+	close_pair(pipes->go);
 }
 
-static int open_pipes(struct pipes *pipes)
+static int open_pipes(struct pipes *pipes, const struct process *process)
 {
-	*pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
-	if (pipe2(pipes->out, O_CLOEXEC) < 0 || pipe2(pipes->err, O_CLOEXEC) < 0 ||
+	*pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+	if ((process->held && pipe2(pipes->go, O_CLOEXEC) < 0) ||
+	    (!process->inherits_output && (pipe2(pipes->out, O_CLOEXEC) < 0 || pipe2(pipes->err, O_CLOEXEC) < 0)) ||
 	    pipe2(pipes->failure, O_CLOEXEC | O_NONBLOCK) < 0) {
 		int rc = -errno;
 
@@ -171,7 +201,7 @@ void process_init(struct process *process, struct process_table *table, const ch
 {
 	memset(process, 0, sizeof(*process));
 	process->table = table;
-	process->failure_fd = -1;
+	process->failure_fd = process->join_fd = process->go_fd = -1;
 	process->done = done;
 	snprintf(process->election, sizeof(process->election), "%s", election);
 	snprintf(process->hook, sizeof(process->hook), "%s", hook);
@@ -195,14 +225,24 @@ static void close_outputs(struct process *process)
 /* Takes the reading ends over: whatever goes wrong, they are closed with the outputs. */
 static int open_outputs(struct process *process, struct pipes *pipes)
 {
-	int out = pipes->out[0], err = pipes->err[0];
-	int rc = output_open(&process->out, process->table->loop, out, take_out);
+	int out = pipes->out[0], err = pipes->err[0], rc;
 
+	if (process->inherits_output)
+		return 0;
+	rc = output_open(&process->out, process->table->loop, out, take_out);
 	pipes->out[0] = -1;
 	if (rc < 0)
 		return rc;
 	pipes->err[0] = -1;
 	return output_open(&process->err, process->table->loop, err, take_err);
+}
+
+static void link_to_table(struct process *process, pid_t pid)
+{
+	process->pid = pid;
+	process->signalled = false;
+	process->next = process->table->first;
+	process->table->first = process;
 }
 
 int process_start(struct process *process, char *const *words, char *const *environment,
@@ -215,7 +255,7 @@ int process_start(struct process *process, char *const *words, char *const *envi
 	assert(process->pid == 0 && words && words[0]);
 	close_outputs(process);
 	process->path = strdup(words[0]);
-	rc = process->path ? open_pipes(&pipes) : -ENOMEM;
+	rc = process->path ? open_pipes(&pipes, process) : -ENOMEM;
 	if (rc < 0)
 		goto fail;
 	rc = open_outputs(process, &pipes);
@@ -224,17 +264,15 @@ int process_start(struct process *process, char *const *words, char *const *envi
 	process->started_ns = clock_now_ns();
 	pid = fork();
 	if (pid == 0)
-		run_child(&pipes, process->own_image, words, environment, user, agent);
+		run_child(process, &pipes, words, environment, user, agent);
 	if (pid < 0) {
 		rc = -errno;
 		goto fail_pipes;
 	}
-	process->pid = pid;
-	process->signalled = false;
 	process->failure_fd = pipes.failure[0];
-	pipes.failure[0] = -1;
-	process->next = process->table->first;
-	process->table->first = process;
+	process->go_fd = pipes.go[1];
+	pipes.failure[0] = pipes.go[1] = -1;
+	link_to_table(process, pid);
 	close_pipes(&pipes);
 	return 0;
 
@@ -244,6 +282,29 @@ fail:
 	close_outputs(process);
 	snprintf(why, PROCESS_WHY_SIZE, "cannot start %s: %s", words[0], strerror(-rc));
 	return rc;
+}
+
+void process_release(struct process *process)
+{
+	ssize_t n = process->go_fd < 0 ? 0 : write(process->go_fd, "", 1);
+
+	(void)n; /* one that is dead already will be reaped */
+	if (process->go_fd >= 0)
+		close(process->go_fd);
+	process->go_fd = -1;
+}
+
+bool process_adopt(struct process *process, pid_t pid)
+{
+	siginfo_t info;
+
+	assert(process->pid == 0);
+	/* One that has ended meanwhile is a child of ours until it is reaped. */
+	if (pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return false;
+	process->started_ns = clock_now_ns();
+	link_to_table(process, pid);
+	return true;
 }
 
 void process_signal(struct process *process, int signal_number)
@@ -268,6 +329,7 @@ static void unlink_from_table(struct process *process)
 	if (process->failure_fd >= 0)
 		close(process->failure_fd);
 	process->failure_fd = -1;
+	process_release(process);
 }
 
 void process_close(struct process *process)

@@ -1,4 +1,4 @@
-/* One hook's process: start it in a clean surrounding, signal its group, reap it, log what it writes. */
+/* One hook's or service's process: start it in a clean surrounding, signal its group, reap it, log what it writes. */
 #ifndef TENURE_SUPERVISOR_PROCESS_H
 #define TENURE_SUPERVISOR_PROCESS_H
 
@@ -41,12 +41,17 @@ struct process {
 	int failure_fd; /* tells why exec failed; ends without a word when it succeeds */
 	bool signalled;
 	bool own_image; /* it runs the agent's own program, wherever that is by now; words[0] is just its name */
+	bool inherits_output; /* it writes where the agent does, not through us into the log */
+	bool held;   /* it executes nothing before process_release(): who it is can be noted first */
+	int go_fd;   /* tells it to go on; -1: it has been told */
+	int join_fd; /* a cgroup.procs that it joins before it is anybody else, where it may; -1: none */
 	int64_t started_ns;
 	char *path;
 	char election[TENURE_ELECTION_SIZE];
 	char hook[PROCESS_HOOK_SIZE];
 	struct output out, err; /* may outlive the run, held open by what it has left behind */
 	void (*done)(struct process *process, const struct process_result *result);
+	void (*heard)(struct process *process, const char *line); /* of its stdout; NULL: into the log */
 };
 
 /* DONE is called after each run has been reaped; a new run may be started from there. */
@@ -61,6 +66,15 @@ void process_init(struct process *process, struct process_table *table, const ch
  */
 int process_start(struct process *process, char *const *words, char *const *environment,
 		  const struct config_user *user, char *why);
+
+/* A process that is held goes on. If it is never called, it ends with us. */
+void process_release(struct process *process);
+
+/*
+ * PID, a child of ours that leads a session of its own, becomes the slot's run, which began at an instant that is
+ * not known: an earlier image of this process has started it. Returns false when it is no child of ours.
+ */
+bool process_adopt(struct process *process, pid_t pid);
 
 bool process_running(const struct process *process);
 

@@ -3,22 +3,37 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/message.h"
 
-enum { TEXT_SIZE = 1024 };
+enum { TEXT_SIZE = 1024, NAME_SIZE = 128 };
 
-#define ELECTOR_FILE	 "elector"
-#define ELECTOR_FILE_NEW "elector.new"
+#define ELECTOR_FILE "elector"
 
-/* Reads at most SIZE - 1 bytes of a small file. Returns their number or negative errno. */
+/* At most SIZE - 1 bytes, as a string. Returns their number or negative errno. */
+static ssize_t read_all(int fd, char *text, size_t size)
+{
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (n > 0 && used < size - 1) {
+		n = read(fd, text + used, size - 1 - used);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	text[used] = '\0';
+	return n < 0 ? -errno : (ssize_t)used;
+}
+
 static ssize_t read_text(int dir_fd, const char *name, char *text, size_t size)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
@@ -26,22 +41,63 @@ static ssize_t read_text(int dir_fd, const char *name, char *text, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	n = read(fd, text, size - 1);
-	if (n < 0)
-		n = -errno;
-	text[n > 0 ? n : 0] = '\0';
+	n = read_all(fd, text, size);
 	close(fd);
 	return n;
 }
 
 /* The elector's clients must reach the control socket in there. */
-int state_dir_open(struct locked_dir *dir, const char *path)
+int state_dir_open(struct locked_dir *dir, const char *path, int *handed)
 {
-	return locked_dir_open(dir, "state_dir", path, 0755, "lock");
+	return locked_dir_open(dir, "state_dir", path, 0755, "lock", handed);
 }
 
-/* Start time of PID in clock ticks since boot (field 22 of its stat), or 0 when there is no such process. */
-static unsigned long long start_time(pid_t pid)
+int state_dir_write(const struct locked_dir *dir, const char *name, const char *text, size_t size)
+{
+	char temporary[NAME_SIZE];
+	int fd, rc = 0;
+
+	snprintf(temporary, sizeof(temporary), "%s.new", name);
+	fd = openat(dir->fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	errno = EIO;
+	if (write(fd, text, size) != (ssize_t)size || renameat(dir->fd, temporary, dir->fd, name) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+ssize_t state_dir_read(const struct locked_dir *dir, const char *name, char *text, size_t size)
+{
+	/* Nothing that stands in its place may hold us up. */
+	int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat status;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ELOOP ? -EPERM : -errno;
+	if (fstat(fd, &status) < 0)
+		n = -errno;
+	else if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0)
+		n = -EPERM;
+	else
+		n = read_all(fd, text, size);
+	close(fd);
+	return n;
+}
+
+void state_dir_remove(const struct locked_dir *dir, const char *name)
+{
+	char quoted[NAME_SIZE];
+
+	if (unlinkat(dir->fd, name, 0) < 0 && errno != ENOENT)
+		log_warning(NULL, "cannot remove a file of state_dir", "name=%s error=\"%s\"",
+			    log_quote(name, quoted, sizeof(quoted)), strerror(errno));
+}
+
+/* Field 22 of its stat. */
+uint64_t state_dir_start_of(pid_t pid)
 {
 	char name[32], text[TEXT_SIZE];
 	char *field;
@@ -85,38 +141,42 @@ int state_dir_orphan(struct locked_dir *dir)
 	if (fd < 0)
 		return -1;
 	/* The descriptor names one process for good: looked at after it was opened, it cannot become another one. */
-	if (start_time(pid) == started && is_elector(pid)) {
-		log_warning(NULL, "an earlier agent's elector keeps its session until lose has run", "pid=%d", pid);
+	if (state_dir_start_of(pid) == started && is_elector(pid))
 		return fd;
-	}
 	close(fd);
 	return -1;
 }
 
-void state_dir_end_orphan(int orphan_fd)
+void state_dir_release_orphan(int orphan_fd)
 {
-	if (syscall(SYS_pidfd_send_signal, orphan_fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH)
+	if (syscall(SYS_pidfd_send_signal, orphan_fd, ELECTOR_RELEASE_SIGNAL, NULL, 0) < 0 && errno != ESRCH)
+		log_error(NULL, "cannot release the elector of an earlier agent", "error=\"%s\"", strerror(errno));
+}
+
+int state_dir_end_orphan(int orphan_fd, int wait_ms)
+{
+	struct pollfd dead = {.fd = orphan_fd, .events = POLLIN};
+	int rc = 0;
+
+	if (syscall(SYS_pidfd_send_signal, orphan_fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH) {
 		log_error(NULL, "cannot end the elector of an earlier agent", "error=\"%s\"", strerror(errno));
-	else
+		rc = -EBUSY;
+	} else if (poll(&dead, 1, wait_ms) > 0) {
 		log_info(NULL, "ended the elector of an earlier agent", " ");
+	} else {
+		log_error(NULL, "the elector of an earlier agent does not die", " ");
+		rc = -EBUSY;
+	}
 	close(orphan_fd);
+	return rc;
 }
 
 static int write_elector(struct locked_dir *dir, pid_t pid)
 {
 	char text[64];
-	int n = snprintf(text, sizeof(text), "%d %llu\n", (int)pid, start_time(pid));
-	int fd = openat(dir->fd, ELECTOR_FILE_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			0600);
-	int rc = 0;
+	int n = snprintf(text, sizeof(text), "%d %llu\n", (int)pid, (unsigned long long)state_dir_start_of(pid));
 
-	if (fd < 0)
-		return -errno;
-	errno = EIO;
-	if (write(fd, text, (size_t)n) != n || renameat(dir->fd, ELECTOR_FILE_NEW, dir->fd, ELECTOR_FILE) < 0)
-		rc = -errno;
-	close(fd);
-	return rc;
+	return state_dir_write(dir, ELECTOR_FILE, text, (size_t)n);
 }
 
 void state_dir_record_elector(struct locked_dir *dir, pid_t pid)

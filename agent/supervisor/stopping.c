@@ -11,6 +11,7 @@ static void announce(struct supervisor *supervisor, int64_t now_ns)
 	if (supervisor->manager.fd >= 0)
 		supervisor->extend_at_ns = now_ns;
 	reload_cancel(supervisor);
+	restart_cancel(supervisor);
 }
 
 void stopping_request(struct supervisor *supervisor, int64_t now_ns)
@@ -45,6 +46,17 @@ bool stopping_in_panic(const struct supervisor *supervisor)
 	return false;
 }
 
+bool stopping_clean(const struct supervisor *supervisor)
+{
+	if (supervisor->failed)
+		return false;
+	for (size_t i = 0; i < supervisor->unit_count; i++) {
+		if (supervisor->units[i]->role.state != ROLE_OUT || supervisor->units[i]->role.lose_owed)
+			return false;
+	}
+	return true;
+}
+
 static bool all_stopped(const struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < supervisor->unit_count; i++) {
@@ -75,8 +87,8 @@ void stopping_advance(struct supervisor *supervisor, int64_t now_ns)
 			return;
 		supervisor->finishing = true;
 		supervisor->finish_by_ns = now_ns + STOPPING_LIMIT_NS;
-		/* In panic a successor would be a second leader: the session must not end before its time. */
-		supervisor->reload.keep_session = stopping_in_panic(supervisor);
+		/* Where a service may be in office a successor would be a second leader: the session must not end before its time. */
+		supervisor->reload.keep_session = !stopping_clean(supervisor);
 		child_quit(&supervisor->child, supervisor->reload.keep_session, now_ns, STOPPING_LIMIT_NS);
 	}
 	if (supervisor->child.pid == 0)

@@ -21,6 +21,9 @@ void stopping_on_panic(struct supervisor *supervisor, int64_t now_ns);
 /* Goes on as far as it can. */
 void stopping_advance(struct supervisor *supervisor, int64_t now_ns);
 
+/* Whether the agent has ended with every service known to be out of office. */
+bool stopping_clean(const struct supervisor *supervisor);
+
 /* Whether an election is in panic. */
 bool stopping_in_panic(const struct supervisor *supervisor);
 

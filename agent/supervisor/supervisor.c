@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -16,16 +13,14 @@
 #include "common/control.h"
 #include "common/log.h"
 #include "supervisor/clock.h"
-#include "supervisor/control_socket.h"
-#include "supervisor/environment.h"
+#include "supervisor/stale.h"
+#include "supervisor/start.h"
 #include "supervisor/stopping.h"
-#include "supervisor/surroundings.h"
 
 enum {
 	REAPED_IN_A_TURN = 64,
 	SIGNALS_IN_A_TURN = 16,
 	STATUS_SIZE = 512,
-	ORPHAN_WAIT_MS = 500,
 	EXTEND_SECONDS = 30, /* asked for while stopping, again and again */
 };
 
@@ -67,6 +62,7 @@ void supervisor_forget_session(struct supervisor *supervisor)
 {
 	memset(&supervisor->session, 0, sizeof(supervisor->session));
 	supervisor->lease_start_ns = 0;
+	mirror_all(supervisor);
 }
 
 static void on_session(struct supervisor *supervisor, const struct session_credentials *session,
@@ -91,6 +87,7 @@ static void on_session(struct supervisor *supervisor, const struct session_crede
 	for (size_t i = 0; i < supervisor->unit_count && lease_start_ns != 0; i++)
 		unit_lease(supervisor->units[i], lease_start_ns, timeout_ns, now_ns);
 	watchdog_adapt(&supervisor->watchdog, supervisor->config, timeout_ns);
+	mirror_all(supervisor);
 }
 
 static void on_lease(struct supervisor *supervisor, const struct message *m, int64_t now_ns)
@@ -106,6 +103,7 @@ static void on_lease(struct supervisor *supervisor, const struct message *m, int
 		return;
 	}
 	supervisor->lease_start_ns = start_ns;
+	mirror_session(supervisor);
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		unit_lease(supervisor->units[i], start_ns, timeout_ns, now_ns);
 }
@@ -125,6 +123,9 @@ static void on_message(struct child *child, const struct message *m)
 	case MESSAGE_LEASE:
 		on_lease(supervisor, m, now_ns);
 		break;
+	case MESSAGE_RESTART:
+		restart_request(supervisor, now_ns);
+		break;
 	default:
 		if (m->election < supervisor->unit_count)
 			unit_message(supervisor->units[m->election], m, supervisor->session.timeout_ns,
@@ -136,6 +137,11 @@ static void on_message(struct child *child, const struct message *m)
 static void send_to_elector(struct unit_host *host, struct message *m)
 {
 	child_send(&watch_owner(host, struct supervisor, host)->child, m);
+}
+
+static void keep_term(struct unit_host *host, const struct unit *unit)
+{
+	mirror_term(watch_owner(host, struct supervisor, host), unit);
 }
 
 /* ---- what the service manager is told ---- */
@@ -215,6 +221,8 @@ static void reap(struct supervisor *supervisor)
 			child_exited(&supervisor->child, clock_now_ns());
 		else if (info.si_pid == supervisor->reload.pid)
 			reload_exited(supervisor, clock_now_ns());
+		else if (info.si_pid == supervisor->restart.pid)
+			restart_exited(supervisor, clock_now_ns());
 		else if (!process_table_exited(&supervisor->host.processes, info.si_pid))
 			waitpid(info.si_pid, NULL,
 				0); /* what a hook has left behind, ours as the subreaper */
@@ -236,6 +244,9 @@ static void take_signals(struct supervisor *supervisor)
 		case SIGHUP:
 			if (supervisor->stop_signals == 0)
 				reload_request(supervisor, now_ns);
+			break;
+		case SIGUSR2:
+			restart_request(supervisor, now_ns);
 			break;
 		default:
 			stopping_request(supervisor, now_ns);
@@ -259,6 +270,8 @@ static int64_t next_deadline(const struct supervisor *supervisor)
 	int64_t first =
 		clock_earlier(child_deadline(&supervisor->child), reload_deadline(&supervisor->reload));
 
+	first = clock_earlier(first, restart_deadline(&supervisor->restart));
+	first = clock_earlier(first, supervisor->orphan_end_ns);
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		first = clock_earlier(first, unit_deadline(supervisor->units[i]));
 	if (supervisor->manager.watchdog_ns > 0)
@@ -311,19 +324,6 @@ static void look_after_elector(struct supervisor *supervisor, int64_t now_ns)
 		child_start(child, supervisor->config, supervisor->control_fd, now_ns);
 }
 
-/* Its session has kept others away from services of ours that an earlier supervisor may have left in office. */
-static void end_orphan(struct supervisor *supervisor)
-{
-	if (supervisor->orphan_fd < 0)
-		return;
-	for (size_t i = 0; i < supervisor->unit_count; i++) {
-		if (!supervisor->units[i]->role.established)
-			return;
-	}
-	state_dir_end_orphan(supervisor->orphan_fd);
-	supervisor->orphan_fd = -1;
-}
-
 static void turn(struct supervisor *supervisor)
 {
 	int64_t now_ns;
@@ -340,154 +340,22 @@ static void turn(struct supervisor *supervisor)
 
 	now_ns = clock_now_ns();
 	reload_advance(supervisor, now_ns);
+	restart_advance(supervisor, now_ns);
 	look_after_elector(supervisor, now_ns);
 	if (supervisor->host.exit_on_panic)
 		stopping_on_panic(supervisor, now_ns);
+	stale_advance(supervisor, now_ns);
 	stopping_advance(supervisor, now_ns);
 	if (supervisor->host.changed) {
 		supervisor->host.changed = false;
 		tell_status(supervisor);
 	}
-	end_orphan(supervisor);
+	start_end_orphan(supervisor, now_ns);
 	tell_watchdog(supervisor, now_ns);
 	watchdog_feed(&supervisor->watchdog, office_deadline(supervisor), now_ns);
 }
 
 /* ---- beginning and end ---- */
-
-static int open_loop(struct supervisor *supervisor, const sigset_t *signals)
-{
-	int rc = loop_open(&supervisor->loop);
-
-	if (rc < 0)
-		return rc;
-	supervisor->signals.fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	supervisor->signals.ready = on_signals;
-	supervisor->timer.fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	supervisor->timer.ready = on_timer;
-	if (supervisor->signals.fd < 0 || supervisor->timer.fd < 0)
-		return -errno;
-	rc = loop_add(&supervisor->loop, &supervisor->signals);
-	return rc < 0 ? rc : loop_add(&supervisor->loop, &supervisor->timer);
-}
-
-static int set_up_process(sigset_t *signals)
-{
-	sigemptyset(signals);
-	sigaddset(signals, SIGCHLD);
-	sigaddset(signals, SIGTERM);
-	sigaddset(signals, SIGINT);
-	sigaddset(signals, SIGHUP);
-	if (sigprocmask(SIG_SETMASK, signals, NULL) < 0)
-		return -errno;
-	/* By this name the processes of an election are found: one that we were started with is another agent's. */
-	unsetenv("TENURE_ELECTION");
-	/* What a hook leaves behind is reaped by us, also where we are not process 1. */
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return -errno;
-	return surroundings_init();
-}
-
-static int make_units(struct supervisor *supervisor)
-{
-	size_t n = supervisor->config->election_count;
-
-	supervisor->units = calloc(n + 1, sizeof(struct unit *));
-	if (!supervisor->units)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		supervisor->units[i] =
-			unit_new(&supervisor->host, (uint32_t)i, &supervisor->config->elections[i]);
-		if (!supervisor->units[i])
-			return -ENOMEM;
-		supervisor->unit_count = i + 1;
-	}
-	return 0;
-}
-
-static int read_floors(struct supervisor *supervisor)
-{
-	const char *path = supervisor->config->data_dir;
-	int rc;
-
-	if (path[0] == '\0')
-		return 0;
-	rc = locked_dir_open(&supervisor->data_dir, "data_dir", path, 0700, "floor-lock");
-	for (size_t i = 0; rc == 0 && i < supervisor->unit_count; i++)
-		unit_read_floor(supervisor->units[i]);
-	return rc;
-}
-
-/* An earlier agent's elector lets go of the control socket as soon as it knows that it is alone; if not, it hangs. */
-static void await_orphan(struct supervisor *supervisor)
-{
-	const char *path = supervisor->config->control.socket;
-
-	if (control_socket_await(path, ORPHAN_WAIT_MS))
-		return;
-	state_dir_end_orphan(supervisor->orphan_fd);
-	supervisor->orphan_fd = -1;
-	control_socket_await(path, ORPHAN_WAIT_MS);
-}
-
-/* Returns 0, or negative errno when the agent cannot run, which has been logged. */
-static int begin(struct supervisor *supervisor)
-{
-	struct config *config = supervisor->config;
-	sigset_t signals;
-	int rc = set_up_process(&signals);
-
-	log_open("supervisor", config->log.level, config->log.format, config->log.target);
-	service_manager_init(&supervisor->manager);
-	if (rc == 0)
-		rc = open_loop(supervisor, &signals);
-	if (rc == 0 && getrandom(&supervisor->agent, sizeof(supervisor->agent), 0) < 0)
-		rc = -errno;
-	environment_init();
-	if (rc == 0)
-		rc = make_units(supervisor);
-	if (rc < 0) {
-		log_error(NULL, "the agent cannot start", "error=\"%s\"", strerror(-rc));
-		return rc;
-	}
-	rc = state_dir_open(&supervisor->state_dir, config->state_dir);
-	if (rc == 0)
-		supervisor->orphan_fd = state_dir_orphan(&supervisor->state_dir);
-	if (rc == 0)
-		rc = read_floors(supervisor);
-	if (rc == 0 && supervisor->orphan_fd >= 0)
-		await_orphan(supervisor);
-	if (rc == 0 && config->control.socket[0] != '\0') {
-		supervisor->control_fd = control_socket_open(
-			config->control.socket, config->control.has_group, config->control.group);
-		rc = supervisor->control_fd < 0 ? supervisor->control_fd : 0;
-	}
-	return rc == 0 ? watchdog_open(&supervisor->watchdog, config, clock_now_ns()) : rc;
-}
-
-static void end(struct supervisor *supervisor)
-{
-	/* One that may still be in office is left to it. */
-	watchdog_close(&supervisor->watchdog, office_deadline(supervisor) == CLOCK_NEVER);
-	if (supervisor->child.pid != 0)
-		kill(supervisor->child.pid, SIGKILL);
-	child_close(&supervisor->child);
-	for (size_t i = 0; i < supervisor->unit_count; i++)
-		unit_free(supervisor->units[i]);
-	free(supervisor->units);
-	control_socket_close(supervisor->control_fd, supervisor->config->control.socket);
-	locked_dir_close(&supervisor->data_dir);
-	locked_dir_close(&supervisor->state_dir);
-	if (supervisor->orphan_fd >= 0)
-		close(supervisor->orphan_fd);
-	service_manager_close(&supervisor->manager);
-	if (supervisor->signals.fd >= 0)
-		close(supervisor->signals.fd);
-	if (supervisor->timer.fd >= 0)
-		close(supervisor->timer.fd);
-	loop_close(&supervisor->loop);
-	config_free(supervisor->config);
-}
 
 struct unit *supervisor_find(const struct supervisor *supervisor, const char *name)
 {
@@ -498,49 +366,63 @@ struct unit *supervisor_find(const struct supervisor *supervisor, const char *na
 	return NULL;
 }
 
-static void init(struct supervisor *supervisor, struct config *config)
+static int init(struct supervisor *supervisor, struct config *config, const struct supervisor_options *options)
 {
 	memset(supervisor, 0, sizeof(*supervisor));
 	supervisor->config = config;
+	supervisor->options = options;
 	supervisor->started_ms = clock_wall_ms();
-	supervisor->armed_ns = supervisor->extend_at_ns = CLOCK_NEVER;
-	supervisor->orphan_fd = -1;
-	supervisor->loop.epoll_fd = supervisor->signals.fd = supervisor->timer.fd = supervisor->control_fd =
-		-1;
+	supervisor->armed_ns = supervisor->extend_at_ns = supervisor->orphan_end_ns = CLOCK_NEVER;
+	supervisor->orphan_fd = supervisor->loop.epoll_fd = supervisor->control_fd = -1;
+	supervisor->signals = (struct watch){.fd = -1, .ready = on_signals};
+	supervisor->timer = (struct watch){.fd = -1, .ready = on_timer};
 	supervisor->state_dir = supervisor->data_dir = LOCKED_DIR_CLOSED;
 	supervisor->watchdog = WATCHDOG_NONE;
+	supervisor->handover = HANDOVER_NONE;
 	supervisor->host = (struct unit_host){
 		.processes = {.loop = &supervisor->loop},
 		.member = config->member,
 		.data_dir = config->data_dir,
+		.state_dir = config->state_dir,
+		.session_timeout_ns = config->zookeeper.session_timeout_ns,
 		.send = send_to_elector,
+		.mirror = keep_term,
 	};
 	child_init(&supervisor->child, &supervisor->loop, &supervisor->state_dir, on_message);
 	reload_init(&supervisor->reload);
 	supervisor->manager.fd = -1;
+	return restart_init(&supervisor->restart, options->arguments, options->environment);
 }
 
-int supervisor_run(struct config *config)
+static int run(struct supervisor *supervisor)
+{
+	int status;
+
+	start_begin(supervisor);
+	while (!supervisor->finished)
+		turn(supervisor);
+	status = supervisor->failed || stopping_in_panic(supervisor) ? EXIT_NO : EXIT_YES;
+	log_info(NULL, "stopped", "exit=%d", status);
+	if (stopping_clean(supervisor))
+		mirror_end(supervisor);
+	/* One that may still be in office is left to it. */
+	watchdog_close(&supervisor->watchdog, office_deadline(supervisor) == CLOCK_NEVER);
+	return status;
+}
+
+int supervisor_run(struct config *config, const struct supervisor_options *options)
 {
 	struct supervisor supervisor;
-	int status = EXIT_YES, rc;
+	int rc = init(&supervisor, config, options), status;
 
-	init(&supervisor, config);
-	rc = begin(&supervisor);
-	if (rc < 0) {
+	if (rc == 0)
+		rc = start_open(&supervisor);
+	if (rc == 0)
+		status = run(&supervisor);
+	else if (rc == START_NOTHING)
+		status = EXIT_YES;
+	else
 		status = rc == -EBUSY || rc == -EADDRINUSE ? EXIT_REFUSED : EXIT_INTERNAL;
-		goto out;
-	}
-	log_info(NULL, "started", "version=%s pid=%d", TENURE_VERSION, (int)getpid());
-	child_start(&supervisor.child, config, supervisor.control_fd, clock_now_ns());
-	for (size_t i = 0; i < supervisor.unit_count; i++)
-		unit_begin(supervisor.units[i], false, clock_now_ns());
-	supervisor.watchdog_at_ns = clock_now_ns();
-	while (!supervisor.finished)
-		turn(&supervisor);
-	status = stopping_in_panic(&supervisor) ? EXIT_NO : EXIT_YES;
-	log_info(NULL, "stopped", "exit=%d", status);
-out:
-	end(&supervisor);
+	start_close(&supervisor);
 	return status;
 }

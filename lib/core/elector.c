@@ -64,6 +64,7 @@ static void tell_outlook(struct step *s)
 	/* A listing that has to be made anew tells nothing meanwhile. */
 	if (e->outlook.known)
 		e->outlook.gone = e->outlook.incumbent.token == e->gone_token;
+	/* Padding that differs tells the same once more, no worse. NOLINTNEXTLINE(*-memory-comparison,cert-*) */
 	if (memcmp(&e->outlook, &e->said, sizeof e->said) != 0) {
 		e->said = e->outlook;
 		say(s, ELECTOR_DO_OUTLOOK);
@@ -144,6 +145,8 @@ int64_t elector_deadline(const struct elector *e)
 		first_ns = sooner(e, first_ns, e->fence_at_ns);
 		if (e->unclean_token >= 0)
 			first_ns = sooner(e, first_ns, e->unclean_since_ns + e->config.takeover_delay_ns);
+		if (elector_settles(e, e->now_ns))
+			first_ns = sooner(e, first_ns, e->settled_ns);
 		if (e->surveyed)
 			first_ns = sooner(e, first_ns, e->survey_at_ns);
 	}

@@ -31,6 +31,8 @@ struct elector_config {
 	bool fence_peer; /* an unclean incumbent has to be fenced first */
 	bool floor;      /* only tokens that ELECTOR_EV_FLOOR lets pass may lead */
 	int64_t takeover_delay_ns; /* what an unclean incumbent is given to come back or to die by itself */
+	int64_t score_slack;       /* after an unclean end, a score higher by more than this goes first; -1: none does */
+	int64_t score_settle_ns;   /* what the others get for a score taken since */
 	struct tenure_budget budget;
 	int64_t take_office_limit_ns; /* 0: T */
 	int64_t backoff_ns, backoff_max_ns;
@@ -62,11 +64,18 @@ enum elector_result {
 	ELECTOR_REFUSED, /* any other error; `rc` says which */
 };
 
-/* A member as a survey finds it. */
+/*
+ * A member as a survey finds it. A score is fresh when its run surely began after the last survey with `mark`: when
+ * the member's record is the one found then, and counts at least two scores more (the run of the first may have been
+ * under way).
+ */
 struct elector_peer {
 	char member[TENURE_MEMBER_SIZE];
-	bool waiting;  /* its record says standby: it queues */
+	bool waiting;  /* it queues: a candidate of its agent is there, and its record says standby */
 	bool eligible; /* by the election record as last read */
+	bool self;     /* it is us */
+	bool score_fresh;
+	int64_t score; /* where fresh */
 };
 
 enum elector_event_type {
@@ -154,6 +163,7 @@ enum elector_command_type {
 	X(USURPED, "the election record names a newer leader while we are in office")                     \
 	X(NOBODY_ELIGIBLE, "first in the queue but not eligible, and nobody eligible queues behind")      \
 	X(STEP_BACK, "first in the queue but stepping back for a better candidate")                       \
+	X(STEP_BACK_SCORE, "first in the queue but stepping back for a better replica")                   \
 	X(TOKEN_REGRESSED, "our token is not above the highest seen: not taking office")                 \
 	X(FENCE_FAILED, "the last incumbent could not be fenced: not taking office")
 
@@ -172,6 +182,7 @@ struct elector_command {
 	char name[TENURE_CANDIDATE_SIZE]; /* WATCH, CHECK, OWNER, DELETE, PURGE */
 	char guid[TENURE_GUID_SIZE];      /* CREATE */
 	bool watch;                       /* READ */
+	bool mark;                        /* SURVEY: from what it finds score_fresh is counted from now on */
 	int32_t version;                  /* WRITE */
 	enum tenure_edit_kind edit;       /* WRITE; the shell adds member, address and wall clock */
 	/* WRITE, LEAD, LOST, FENCE_PEER (0: of a record that cannot be read) */
@@ -201,6 +212,7 @@ enum elector_blocker {
 	ELECTOR_BLOCKED_NAMED_OTHER,
 	ELECTOR_BLOCKED_TOKEN,
 	ELECTOR_BLOCKED_FLOOR, /* our token is not on disk yet */
+	ELECTOR_BLOCKED_SCORE, /* score_settle, or a better replica waits */
 	ELECTOR_BLOCKED_DELAY, /* takeover_delay */
 	ELECTOR_BLOCKED_FENCE, /* the last incumbent is not fenced yet */
 	ELECTOR_BLOCKED_LEASE,
@@ -226,6 +238,17 @@ struct elector_outlook {
 	size_t position; /* 1 is first; 0: not in the queue */
 	size_t members;  /* candidates in the queue when last listed; 0: not known */
 };
+
+/* Waiting for the scores after an unclean end. */
+enum elector_settling {
+	ELECTOR_SETTLE_MARK, /* the scores of now are to be noted */
+	ELECTOR_SETTLE_WAIT, /* new ones are to come; when the time is over, they are looked at once */
+	ELECTOR_SETTLE_BETTER, /* a better replica waits behind us */
+	ELECTOR_SETTLE_DONE,
+};
+
+/* What a survey was asked for. */
+enum elector_survey { ELECTOR_SURVEY_OTHERS, ELECTOR_SURVEY_MARK, ELECTOR_SURVEY_SCORES };
 
 struct elector {
 	struct elector_config config;
@@ -297,13 +320,20 @@ struct elector {
 	int64_t fence_at_ns;     /* after a failure: not before */
 	unsigned fence_failures; /* in a row */
 
+	/* First in the queue after an unclean end, and minding scores. */
+	enum elector_settling settling;
+	int64_t settling_after;  /* whose end it was: its token, 0: of a record that cannot be read */
+	int64_t settling_before; /* our candidate that met it */
+	int64_t settled_ns;      /* when WAIT is over */
+
 	/* First in the queue, but not in office. */
 	enum elector_blocker blocker; /* CLEAR in any other place */
 	enum elector_blocker blocker_noted;
 	int64_t first_since_ns; /* 0: not first, or held back by a pause */
 	bool stepped;           /* back, for the vacancy left by stepped_for */
 	int64_t stepped_for;
-	bool surveyed, better;  /* somebody better waits behind us */
+	enum elector_survey survey; /* of the SURVEY in flight */
+	bool surveyed, better;  /* somebody named, or eligible, waits behind us */
 	int64_t survey_at_ns;
 
 	int64_t retry_at_ns; /* nothing is asked before; 0: no back-off */

@@ -11,6 +11,7 @@ static const char *const blocker_names[] = {
 	[ELECTOR_BLOCKED_NAMED_OTHER] = "another member is the named successor",
 	[ELECTOR_BLOCKED_TOKEN] = "our token is not above the highest seen",
 	[ELECTOR_BLOCKED_FLOOR] = "our token is not on disk yet",
+	[ELECTOR_BLOCKED_SCORE] = "waiting for the scores of the others",
 	[ELECTOR_BLOCKED_DELAY] = "takeover_delay is not over yet",
 	[ELECTOR_BLOCKED_FENCE] = "the last incumbent is not fenced yet",
 	[ELECTOR_BLOCKED_LEASE] = "the lease is not proven far enough",
@@ -53,11 +54,18 @@ enum elector_blocker elector_objection(const struct elector *e)
 enum elector_blocker elector_blocker_of(struct step *s)
 {
 	const struct elector *e = s->e;
-	enum elector_blocker b = elector_objection(e);
+	enum elector_blocker b = elector_objection(e), score;
 	bool lease_short = e->lease_ns - s->now_ns < tenure_budget_need(&e->config.budget, e->timeout_ns);
 
-	if (b == ELECTOR_CLEAR)
+	if (b == ELECTOR_CLEAR) {
 		b = elector_face_incumbent(s);
+		/*
+		 * takeover_delay runs meanwhile, but who steps back does so at once, for the next one's delay begins with
+		 * its turn; and fences nobody, for that is left to who takes office.
+		 */
+		score = elector_face_scores(s);
+		b = score != ELECTOR_CLEAR ? score : b;
+	}
 	/* Who could not lead does not fence either. */
 	if (lease_short && (b == ELECTOR_CLEAR || (b == ELECTOR_BLOCKED_FENCE && !e->fencing && !e->fenced)))
 		b = ELECTOR_BLOCKED_LEASE;

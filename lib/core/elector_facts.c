@@ -280,13 +280,18 @@ static void written(struct step *s, const struct elector_done *done)
 	record_known(s, done);
 }
 
-static void surveyed(struct elector *e, const struct elector_done *done, const struct elector_event *event)
+static void surveyed(struct step *s, const struct elector_done *done)
 {
+	struct elector *e = s->e;
 	bool named = e->successor[0] != '\0' && strcmp(e->successor, e->config.member) != 0;
 
+	if (e->survey != ELECTOR_SURVEY_OTHERS) {
+		elector_scores_known(s, done);
+		return;
+	}
 	e->surveyed = true;
 	e->better = false;
-	e->survey_at_ns = event->now_ns + e->timeout_ns / 4;
+	e->survey_at_ns = s->now_ns + e->timeout_ns / 4;
 	for (size_t i = 0; i < done->peer_count; i++) {
 		const struct elector_peer *peer = &done->peers[i];
 		if (peer->waiting && strcmp(peer->member, e->config.member) != 0 &&
@@ -326,6 +331,8 @@ static void request_failed(struct step *s, const struct elector_done *done)
 		e->trial[0] = '\0';
 	else if (done->op == ELECTOR_OP_CREATE)
 		e->listed = false;
+	if (done->op == ELECTOR_OP_SURVEY && done->result != ELECTOR_UNKNOWN)
+		elector_scores_refused(e);
 	/* Who may not write the record cannot mark it either, and must not block the queue for that. */
 	if ((done->op == ELECTOR_OP_READ || done->op == ELECTOR_OP_WRITE) && done->result != ELECTOR_UNKNOWN &&
 	    e->owed_clean != 0) {
@@ -388,7 +395,7 @@ static void on_done_ok(struct step *s, const struct elector_done *done)
 		written(s, done);
 		break;
 	case ELECTOR_OP_SURVEY:
-		surveyed(e, done, s->event);
+		surveyed(s, done);
 		break;
 	case ELECTOR_OP_COUNT:
 		break;

@@ -37,6 +37,26 @@ enum elector_blocker elector_blocker_of(struct step *s);
 enum elector_blocker elector_face_incumbent(struct step *s);
 void elector_fence(struct step *s);
 
+/*
+ * elector_score.c: the best replica. Asked from first place when nothing else objects; at SCORE elector_heed_scores()
+ * does what is due.
+ */
+enum elector_blocker elector_face_scores(struct step *s);
+void elector_heed_scores(struct step *s);
+
+/* A SURVEY that was asked for there came back; or it was refused, and asking again would not help. */
+void elector_scores_known(struct step *s, const struct elector_done *done);
+void elector_scores_refused(struct elector *e);
+
+/* Whether time has to pass before the scores can be looked at. */
+bool elector_settles(const struct elector *e, int64_t now_ns);
+
+/* Behind the others, unless that was done before for this vacancy or cannot be done now. Returns whether. */
+bool elector_step_back(struct step *s, enum elector_note why);
+
+/* A survey, unless one is under way. */
+void elector_survey(struct step *s, enum elector_survey what);
+
 /* Promise S4: whether the incumbent of the record as read allows a successor. */
 bool elector_may_follow(const struct elector *e);
 

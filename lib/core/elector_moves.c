@@ -97,22 +97,36 @@ static void take_office(struct step *s)
 	elector_write_record(s, TENURE_EDIT_TAKE, e->own.czxid, e->taking_reason);
 }
 
-/* A new candidate at the end of the queue; the present one is then a leftover of ours and is removed. */
-static void step_back(struct step *s)
-{
-	struct elector *e = s->e;
-
-	e->stepped = true;
-	e->stepped_for = e->outlook.incumbent.token;
-	note(s, ELECTOR_NOTE_STEP_BACK, NULL);
-	create_candidate(s);
-}
-
 static bool may_step_back(const struct elector *e)
 {
 	/* A record that names us is marked clean before our candidate goes: that is leaving, not stepping back. */
 	return !(e->stepped && e->stepped_for == e->outlook.incumbent.token) && !e->committed &&
 	       e->trial[0] == '\0' && e->former[0] == '\0' && !in_flight(e, ELECTOR_OP_OWNER);
+}
+
+/* A new candidate at the end of the queue; the present one is then a leftover of ours and is removed. */
+bool elector_step_back(struct step *s, enum elector_note why)
+{
+	struct elector *e = s->e;
+
+	if (!may_step_back(e))
+		return false;
+	e->stepped = true;
+	e->stepped_for = e->outlook.incumbent.token;
+	forget_note(e, why);
+	note(s, why, NULL);
+	create_candidate(s);
+	return true;
+}
+
+void elector_survey(struct step *s, enum elector_survey what)
+{
+	struct elector_command *c = request(s, ELECTOR_OP_SURVEY);
+
+	if (c == NULL)
+		return;
+	s->e->survey = what;
+	c->mark = what == ELECTOR_SURVEY_MARK;
 }
 
 static void make_way(struct step *s)
@@ -134,19 +148,17 @@ static void consider_others(struct step *s)
 	struct elector *e = s->e;
 
 	if (e->blocker == ELECTOR_BLOCKED_TOKEN) {
-		if (may_step_back(e))
-			step_back(s);
-		else
+		if (!elector_step_back(s, ELECTOR_NOTE_STEP_BACK))
 			note(s, ELECTOR_NOTE_TOKEN_REGRESSED, NULL);
 		return;
 	}
 	if (e->blocker != ELECTOR_BLOCKED_NOT_ELIGIBLE && e->blocker != ELECTOR_BLOCKED_NAMED_OTHER)
 		return;
 	if (!e->surveyed || s->now_ns >= e->survey_at_ns)
-		request(s, ELECTOR_OP_SURVEY);
-	else if (e->better && may_step_back(e))
-		step_back(s);
-	else if (!e->better)
+		elector_survey(s, ELECTOR_SURVEY_OTHERS);
+	else if (e->better)
+		elector_step_back(s, ELECTOR_NOTE_STEP_BACK);
+	else
 		note(s, ELECTOR_NOTE_NOBODY_ELIGIBLE, NULL);
 }
 
@@ -155,7 +167,8 @@ static void be_blocked(struct step *s)
 {
 	struct elector *e = s->e;
 	bool held_back = e->blocker == ELECTOR_BLOCKED_PAUSED || e->blocker == ELECTOR_BLOCKED_HELD ||
-			 e->blocker == ELECTOR_BLOCKED_DELAY;
+			 e->blocker == ELECTOR_BLOCKED_DELAY ||
+			 (e->blocker == ELECTOR_BLOCKED_SCORE && elector_settles(e, s->now_ns));
 
 	if (e->blocker != e->blocker_noted)
 		forget_note(e, ELECTOR_NOTE_BLOCKED);
@@ -190,6 +203,8 @@ static void be_first(struct step *s)
 		make_way(s);
 	else if (e->blocker == ELECTOR_BLOCKED_FENCE)
 		elector_fence(s);
+	else if (e->blocker == ELECTOR_BLOCKED_SCORE)
+		elector_heed_scores(s);
 	else
 		consider_others(s);
 }

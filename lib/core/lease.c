@@ -128,7 +128,7 @@ int64_t tenure_budget_margin(int64_t timeout_ns)
 /* From the lease's deadline back to the start of a forced demotion. */
 static int64_t demotion_ns(const struct tenure_budget *b, int64_t timeout_ns)
 {
-	return b->lose_ns + b->fence_ns + tenure_budget_margin(timeout_ns);
+	return b->stop_ns + b->lose_ns + b->fence_ns + tenure_budget_margin(timeout_ns);
 }
 
 int64_t tenure_budget_need(const struct tenure_budget *b, int64_t timeout_ns)
@@ -173,6 +173,7 @@ struct tenure_schedule tenure_schedule_for(const struct tenure_budget *b, int64_
 
 	s.out_ns = deadline_ns - tenure_budget_margin(timeout_ns);
 	s.kill_ns = s.out_ns - b->fence_ns;
-	s.demote_ns = s.kill_ns - b->lose_ns;
+	s.lose_ns = s.kill_ns - b->lose_ns;
+	s.demote_ns = s.lose_ns - b->stop_ns;
 	return s;
 }

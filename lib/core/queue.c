@@ -200,6 +200,11 @@ static void show_ahead(const struct ahead *a, struct tenure_queue_view *out)
 	copy_name(out->before, a->before.name ? a->before.name : "");
 }
 
+bool tenure_queue_same_agent(const char *a, const char *b)
+{
+	return strncmp(a, b, AGENT_LENGTH) == 0;
+}
+
 void tenure_queue_scan(const char *const *names, size_t n, const char *own_guid, uint64_t agent,
 		       struct tenure_queue_view *out)
 {
@@ -224,7 +229,7 @@ void tenure_queue_scan(const char *const *names, size_t n, const char *own_guid,
 		if (c.parsed.guid[0] == '\0') {
 			if (out->foreign[0] == '\0')
 				copy_name(out->foreign, c.name);
-		} else if (strncmp(c.parsed.guid, agent_guid, AGENT_LENGTH) == 0 &&
+		} else if (tenure_queue_same_agent(c.parsed.guid, agent_guid) &&
 			   strcmp(c.parsed.guid, own_guid) != 0 &&
 			   (!leftover.name || precedes(&leftover, &c))) {
 			leftover = c;

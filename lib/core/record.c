@@ -302,7 +302,10 @@ int tenure_document_parse(const char *bytes, size_t size, struct tenure_document
 		r = read_election(root, record);
 	if (r == 0) {
 		*document = new_document(root);
-		return *document ? 0 : -ENOMEM;
+		root = NULL;
+		if (*document)
+			return 0;
+		r = -ENOMEM;
 	}
 	json_decref(root);
 	empty_record(record);

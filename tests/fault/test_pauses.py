@@ -9,6 +9,7 @@ import unittest
 
 from pair import PairCase
 from tenuretest import holds_for, now_ns, wait_for
+from tenuretest.plague import Plague
 
 # What begins late, because nothing of the agent ran, may end late.
 LATE = ("pause",)
@@ -74,12 +75,30 @@ class Pauses(PairCase):
         a.wait_queued(2, timeout=20)
 
     def test_elector(self):
-        """The supervisor's clock ends the term in time; the elector that hangs is replaced."""
+        """It is replaced after a third of the lease, and the next one proves the lease in time: no hook runs."""
         a, b = self.start()
         elector = a.elector()
         at_ns = self.freeze(elector)
+        wait_for(lambda: a.elector() not in (None, elector), self.session_timeout / 3000 + 2, "another elector")
+        replaced_ms = (now_ns() - at_ns) / 1e6
+        self.wait_proven(a)
+        print(f"{self.id()}: replaced after {replaced_ms:.0f} ms", flush=True)
+        self.assertFalse(os.path.exists(f"/proc/{elector}"))
+        holds_for(self.kept, self.session_timeout / 1000, "nobody's hooks run")
+        self.check_kept(a)
+        self.assertEqual(b.election_status()["position"], 2)
+
+    def test_every_elector(self):
+        """The next ones hang as well: the supervisor's clock ends the term in time."""
+        a, b = self.start()
+        elector = a.elector()
+        plague = Plague(a, signal.SIGSTOP)
+        self.addCleanup(plague.stop)
+        at_ns = now_ns()
+        plague.start()
         self.wait_handed_over(a, b, at_ns)
-        wait_for(lambda: a.elector() not in (None, elector), 10, "another elector")
+        self.assertGreater(len(plague.hit), 1)
+        plague.stop()
         a.wait_queued(2, timeout=20)
         self.assertFalse(os.path.exists(f"/proc/{elector}"))
 

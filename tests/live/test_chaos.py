@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from tenuretest import LiveCase, Timeline, now_ns, wait_for  # noqa: E402
 
 SEED = int(os.environ.get("TENURE_TEST_SEED") or 20)
-RUN_S = 240 if os.environ.get("TENURE_TEST_LONG") else 25
+LONG = bool(os.environ.get("TENURE_TEST_LONG"))
 CALM_S = 30  # in which there must be a leader once the faults have ended
 T_MS = 2500
 MEMBERS = "abc"
@@ -23,8 +23,9 @@ WORKERS = 3
 # Shorter than what a demotion leaves of its time: a supervisor that sleeps past its deadline is outside the promises.
 NAP_S = 0.25
 ANSWER_LAG_NS = 100_000_000  # from the start of a lose hook until the elector has heard of it
-LOG_LIMIT = 1000 * RUN_S  # bytes of one agent's log: a tenth of it is usual
+LOG_RATE_LIMIT = 1000  # bytes a second of one agent's log: a tenth of it is usual
 CPU_LIMIT = 0.2  # of its lifetime: whatever spins takes far more
+PSS_GROWTH_KB = 1024  # of a process, beyond what it had when it was young
 
 
 class Asker(threading.Thread):
@@ -87,6 +88,9 @@ class AskerFaults(unittest.TestCase):
 
 
 class Chaos(LiveCase):
+    members = MEMBERS
+    run_s = 240 if LONG else 25
+
     def setUp(self):
         print(f"seed {SEED}: TENURE_TEST_SEED={SEED} runs it again", flush=True)
         self.random = random.Random(SEED)
@@ -97,7 +101,7 @@ class Chaos(LiveCase):
     def make(self, servers):
         """Each agent reaches each server through a proxy of its own."""
         self.links = {}
-        for member in MEMBERS:
+        for member in self.members:
             self.links[member] = [self.start_proxy(server) for server in servers]
             self.agent(
                 member, ",".join(link.address for link in self.links[member]), session_timeout=T_MS,
@@ -183,6 +187,14 @@ class Chaos(LiveCase):
         self.nap(1.0)
         self.start_again(agent)
 
+    def kill_supervisor(self, agent):
+        agent.kill_supervisor()
+        self.nap(self.random.choice((0.05, 0.3, 1.3 * T_MS / 1000)))
+        self.start_again(agent)
+
+    def restart_in_place(self, agent):
+        agent.signal(signal.SIGUSR2)
+
     def start_again(self, agent):
         """Until it has an elector it is not set up for signals, and ends by them."""
         agent.start()
@@ -216,7 +228,7 @@ class Chaos(LiveCase):
         on_agents = (
             self.stall_links, self.refuse_links, self.delay_links, self.cut_links, self.cut_messages,
             self.kill_elector, self.kill_elector, self.freeze_elector, self.freeze_supervisor, self.freeze_both,
-            self.kill_agent, self.stop_agent, self.resign, self.resign, self.reload, self.change_hooks,
+            self.kill_agent, self.kill_supervisor, self.restart_in_place, self.stop_agent, self.resign, self.resign, self.reload, self.change_hooks,
         )  # fmt: skip
         on_servers = (self.restart_server, self.freeze_server)
         try:
@@ -247,20 +259,21 @@ class Chaos(LiveCase):
             agent.behave("gain", "")
             agent.behave("lose", "")
         states = lambda: sorted(agent.state() or "" for agent in self.agents)  # noqa: E731
-        wait_for(lambda: states() == ["active", "standby", "standby"], CALM_S, lambda: f"one leader; seen: {states()}")
+        wanted = ["active"] + ["standby"] * (len(self.members) - 1)
+        wait_for(lambda: states() == wanted, CALM_S, lambda: f"one leader; seen: {states()}")
 
     def check_leftovers(self, server):
         client = self.client(server)
-        self.wait_candidates(client, len(MEMBERS))
+        self.wait_candidates(client, len(self.members))
         members = lambda: len(client.get_children("/tenure/demo/members"))  # noqa: E731
-        wait_for(lambda: members() == len(MEMBERS), 10, lambda: f"a record for each member; seen: {members()}")
+        wait_for(lambda: members() == len(self.members), 10, lambda: f"a record for each member; seen: {members()}")
         for agent in self.agents:
             elector = wait_for(agent.elector, 5, "an elector")
             wait_for(lambda agent=agent: len(agent.children()) == 1, 3, f"only the elector below {agent.member}")
             for pid in (agent.pid, elector):
                 self.assertLess(len(os.listdir(f"/proc/{pid}/fd")), 32, f"descriptors of {agent.member}")
                 self.assertLess(self.cpu_share(pid), CPU_LIMIT, f"processor time of {agent.member}")
-            self.assertLess(len(agent.log()), LOG_LIMIT, f"the log of {agent.member}")
+            self.assertLess(len(agent.log()), LOG_RATE_LIMIT * self.run_s, f"the log of {agent.member}")
 
     def shake(self, servers, shaken):
         self.make(servers)
@@ -268,7 +281,7 @@ class Chaos(LiveCase):
         self.locks = {each: threading.Lock() for each in ("servers", *self.agents)}
         asker = Asker(self.agents)
         asker.start()
-        workers = [threading.Thread(target=self.work, args=(time.monotonic() + RUN_S,)) for _ in range(WORKERS)]
+        workers = [threading.Thread(target=self.work, args=(time.monotonic() + self.run_s,)) for _ in range(WORKERS)]
         try:
             for worker in workers:
                 worker.start()
@@ -295,6 +308,37 @@ class Chaos(LiveCase):
         """Three servers, one of which at a time is restarted or frozen."""
         ensemble = self.start_ensemble()
         self.shake(ensemble.servers, ensemble.servers)
+
+
+def pss_kb(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+class Soak(Chaos):
+    """Five agents on three servers; in the long form for ten minutes. Who has lived through it has not grown."""
+
+    members = "abcde"
+    run_s = 600 if LONG else 25
+    test_one_server = None
+
+    def holdings(self):
+        """Of the two processes of each agent: descriptors and memory."""
+        pids = [pid for agent in self.agents for pid in (agent.pid, agent.elector())]
+        return max(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids), max(pss_kb(pid) for pid in pids)
+
+    def make(self, servers):
+        super().make(servers)
+        for agent in self.agents:
+            agent.wait_state("active", "standby", timeout=20)
+        self.young = self.holdings()
+
+    def check_leftovers(self, server):
+        super().check_leftovers(server)
+        old = self.holdings()
+        print(f"descriptors {self.young[0]} then {old[0]}, memory {self.young[1]} kB then {old[1]} kB", flush=True)
+        self.assertLessEqual(old[0], self.young[0] + 4, "descriptors")
+        self.assertLess(old[1], self.young[1] + PSS_GROWTH_KB, "memory")
 
 
 class Frozen(LiveCase):

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
-from tenuretest import TENURECTL, TENURED, LiveCase, holds_for, wait_for  # noqa: E402
+from tenuretest import LiveCase, holds_for, wait_for  # noqa: E402
 
 HUP = 1
 REFUSED = 77

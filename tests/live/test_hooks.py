@@ -1,6 +1,7 @@
 """Hooks that fail, hang and recover."""
 
 import os
+import signal
 import sys
 import unittest
 
@@ -161,6 +162,94 @@ class Follow(LiveCase):
         self.assertEqual(a.stop(), 0)
         b.wait_state("active")
         wait_for(lambda: self.timeline.events("start", "follow", "c")[-1].fields["leader"] == "b", 5, "c to follow b")
+
+
+class Surroundings(LiveCase):
+    def script(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_nothing_is_handed_down(self):
+        """Whatever the agent was started with, a hook finds none of it: descriptors, signals, mask, variables."""
+        server = self.start_server()
+        found = os.path.join(self.directory, "found")
+        a = self.agent("a", server)
+        a.hook_words["gain"] = (self.script("gain", f"""exec >{found} 2>&1 </dev/null
+            grep -E '^Sig(Blk|Ign)|^Groups' /proc/$$/status; ls /proc/$$/fd; umask; pwd; cat /proc/$$/oom_score_adj
+            tr '\\0' '\\n' </proc/$$/environ"""),)  # fmt: skip
+        a.wrapper = (sys.executable, "-c", BURDENED)
+        a.environment = {"NOTIFY_SOCKET": "/nonexistent/socket", "WATCHDOG_USEC": "1000000", "SECRET": "word"}
+        a.start()
+        a.wait_state("active")
+        with open(found, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        self.assertEqual([line.split()[1] for line in lines if line.startswith("Sig")], ["0" * 16] * 2)
+        # Beside them the shell's own, by which it reads the script; and the first 0 is the score.
+        numbers = sorted(int(line) for line in lines if line.isdigit() and line != "0022")
+        self.assertEqual(numbers, [0, 0, 1, 2, 10])
+        self.assertIn("0022", lines)
+        self.assertIn("/", lines)
+        names = {line.partition("=")[0] for line in lines if "=" in line}
+        self.assertEqual({name for name in names if not name.startswith("TENURE_")},
+                         {"PATH", "HOME", "USER", "LOGNAME", "SHELL"})  # fmt: skip
+
+    def test_as_process_1(self):
+        """The agent is process 1 and every hook leaves orphans: none is left defunct, every status is right."""
+        server = self.start_server()
+        a = self.agent("a", server, election={"backoff": 10})
+        wrapped = self.script("wrapped", '(sleep 0.02 &)\n(true &)\nexec "$@"')
+        for hook in ("gain", "lose"):
+            a.hook_words[hook] = (wrapped, *a.hook_command(hook))
+        a.wrapper = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+        a.start()
+        a.wait_state("active")
+        for count in range(2, 22):
+            self.assertEqual(a.ctl("resign", "demo", "--force").returncode, 0)
+            self.timeline.wait("end", "gain", "a", count=count)
+            a.wait_state("active")
+        (agent,) = a.children()
+        self.assertEqual(_namespace_pid(agent), 1)
+        wait_for(lambda: not _defunct(agent), 5, "the orphans to be reaped")
+        ends = self.timeline.events("end", "gain", "a") + self.timeline.events("end", "lose", "a")
+        self.assertEqual(a.log().count("hook succeeded"), len(ends))
+        self.assertNotIn("hook failed", a.log())
+        os.kill(agent, signal.SIGTERM)
+        self.assertEqual(a.process.wait(10), 0)
+
+
+# Starts the agent with signals ignored and blocked, a umask and descriptors.
+BURDENED = """
+import os, signal, sys
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD):
+    signal.signal(number, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR2, signal.SIGALRM})
+os.umask(0o077)
+for number in (9, 11, 77):
+    os.dup2(0, number)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def _namespace_pid(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("NSpid:")).split()[-1])
+
+
+def _defunct(parent):
+    """Children of PARENT that wait to be reaped."""
+    found = []
+    with open(f"/proc/{parent}/task/{parent}/children", encoding="ascii") as file:
+        for pid in file.read().split():
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as status:
+                    if status.read().rpartition(")")[2].split()[0] == "Z":
+                        found.append(pid)
+            except OSError:
+                pass
+    return found
 
 
 class Notify(LiveCase):

@@ -12,6 +12,7 @@ struct outstanding {
 	uint32_t id;
 	uint8_t type, op;
 	bool write, heartbeat, reports;
+	bool mark; /* SURVEY */
 	uint32_t generation;
 	int64_t sent_local_ns;
 	struct record record; /* WRITE: as it will stand */
@@ -46,11 +47,11 @@ struct elector_process {
 	struct host *host;
 	unsigned slot;
 	bool alive, orphan, started, begun;
-	bool leaving_wanted; /* it has asked for its own end */
 	uint32_t life;
 	uint32_t generation;
 	int64_t paused_until;
 	int64_t orphan_local_ns;
+	int64_t alive_local_ns; /* when it has to say that its loop turns */
 	int64_t armed_ns;
 	struct link *up;
 	struct library library;
@@ -76,6 +77,11 @@ struct elector_process {
 	struct outstanding owed[REQUESTS_MAX];
 	enum role_state role_state;
 	int64_t role_token;
+	bool member_urgent; /* a score waits to be published */
+	bool scored;
+	int64_t score, score_seq;
+	int64_t marks[SESSIONS_MAX]; /* the scores counted in each session's member record, + 1; 0: none found */
+	int64_t stepped_for; /* the incumbent of the vacancy that it has stepped back in; -1: none */
 };
 
 void elector_process_start(struct world *w, struct host *h);
@@ -84,6 +90,7 @@ void elector_process_kill(struct world *w, struct elector_process *p);
 void elector_process_receive(struct world *w, struct elector_process *p, const struct message *m);
 void elector_process_rule(struct world *w, struct elector_process *p);
 void elector_process_timer(struct world *w, struct elector_process *p);
+void elector_process_release(struct world *w, struct elector_process *p);
 void elector_process_leave(struct world *w, struct elector_process *p);
 void elector_process_resign(struct world *w, struct elector_process *p);
 /* upward.c */
@@ -104,6 +111,7 @@ void operations_start(struct world *w, struct elector_process *p, const struct e
 void operations_done(struct world *w, struct elector_process *p, const struct outstanding *out,
 		     const struct reply *reply);
 void operations_member_changed(struct world *w, struct elector_process *p);
+void operations_member_scored(struct world *w, struct elector_process *p);
 bool operations_heartbeat(struct world *w, struct elector_process *p);
 void process_step_core(struct world *w, struct elector_process *p, struct elector_event *event);
 void process_defer(struct elector_process *p, enum elector_op op, uint32_t generation, enum elector_result result);
@@ -113,6 +121,9 @@ void process_defer(struct elector_process *p, enum elector_op op, uint32_t gener
 struct supervisor {
 	struct host *host;
 	bool alive, finishing;
+	bool restarting; /* in place, as soon as nothing is under way */
+	bool execing;
+	unsigned dies_in; /* actions from now; 0: it does not */
 	uint32_t life;
 	int64_t paused_until;
 	int64_t armed_ns;
@@ -120,11 +131,14 @@ struct supervisor {
 	uint64_t agent;
 	/* The elector. */
 	struct elector_process *child; /* NULL: down */
+	struct elector_process *orphan; /* an earlier supervisor's, let live; NULL: none */
+	uint32_t orphan_life;
 	struct link *down;
 	uint32_t generation;
-	bool up, quitting;
-	int64_t started_local, start_at_local, kill_at_local, look_at_local, backoff_ns;
-	unsigned deaf;
+	bool up, quitting, keep_session;
+	bool killed;
+	int64_t up_local, start_at_local, kill_at_local, silent_at_local, backoff_ns;
+	unsigned slow_starts;
 	/* The session. */
 	uint16_t session;
 	int64_t timeout_ns, lease_start_ns;
@@ -133,29 +147,66 @@ struct supervisor {
 	int64_t czxid;
 	bool leaving;
 	int64_t giving_up;
+	int64_t left; /* token of a term of an earlier supervisor's that lose has not ended yet; 0: none */
 	/* The floor. */
 	int64_t floor_seen, floor_durable, floor_own;
 	bool floor_writing;
-	bool hook_ended; /* its end has not been looked at yet */
+	bool hook_ended, service_ended; /* its end has not been looked at yet */
+	bool health_new;  /* nor has the check's verdict */
+	int64_t score_seq;
 };
 
-#define CHILD_BACKOFF_NS (SECOND / 10)
-#define CHILD_LOOK_NS (2 * SECOND)
-
 /* child.c */
-void child_quit(struct world *w, struct supervisor *s);
+static inline int64_t child_alive_limit(int64_t timeout_ns)
+{
+	return timeout_ns / 3 > SECOND / 4 ? timeout_ns / 3 : SECOND / 4;
+}
+
+#define CHILD_QUIT_NS (5 * SECOND)
+
+void child_init(struct supervisor *s);
+void child_heard(struct world *w, struct supervisor *s, const struct message *m);
+void child_quit(struct world *w, struct supervisor *s, bool keep_session);
 void child_exited(struct world *w, struct supervisor *s);
 void child_timer(struct world *w, struct supervisor *s);
+int64_t child_deadline(const struct supervisor *s);
 
 void supervisor_send(struct world *w, struct supervisor *s, enum message_type type, const struct local *local);
-void supervisor_boot(struct world *w, struct host *h);
-void supervisor_crash(struct world *w, struct host *h);
+void supervisor_begin(struct world *w, struct supervisor *s, struct role_event *e);
+void supervisor_look_after(struct world *w, struct supervisor *s);
 void supervisor_stop(struct world *w, struct supervisor *s, bool force);
 void supervisor_recover(struct world *w, struct supervisor *s);
 void supervisor_timer(struct world *w, struct supervisor *s);
 void supervisor_receive(struct world *w, struct supervisor *s, const struct message *m);
 void supervisor_hook_ended(struct world *w, struct supervisor *s);
+void supervisor_service_ended(struct world *w, struct supervisor *s);
+void supervisor_health(struct world *w, struct supervisor *s);
+void supervisor_scored(struct world *w, struct supervisor *s);
 void supervisor_floor_written(struct world *w, struct supervisor *s);
+
+/* ---- life.c: a supervisor's beginning and end, and what outlives it ---- */
+
+struct mirror {
+	bool written;
+	struct elector_process *elector; /* the last that was started; NULL: it has ended */
+	uint32_t elector_life;
+	uint64_t agent;
+	struct role_saved role;
+	uint16_t session;
+	int64_t timeout_ns, lease_start_ns;
+	uint16_t candidate;
+	int64_t czxid, left;
+	bool leaving;
+	int64_t giving_up;
+};
+
+void supervisor_mirror(struct world *w, struct supervisor *s);
+void supervisor_boot(struct world *w, struct host *h);
+void supervisor_die(struct world *w, struct host *h);
+void supervisor_crash(struct world *w, struct host *h);
+void supervisor_restart(struct world *w, struct supervisor *s);
+void life_advance(struct world *w, struct supervisor *s);
+void life_exec(struct world *w, struct supervisor *s);
 
 /* ---- hooks.c ---- */
 
@@ -175,17 +226,39 @@ void hook_start(struct world *w, struct host *h, const struct role_action *a);
 void hook_signal(struct world *w, struct host *h, bool kill);
 void hook_end(struct world *w, struct host *h);
 
+/* ---- service.c: the command that runs while in office, and whether it is fit ---- */
+
+struct service {
+	bool running;
+	uint32_t life;
+	bool obeys;       /* ends when it is asked to */
+	int64_t stuck_ns; /* how long it outlives KILL */
+	bool killed;
+	bool cut_off;     /* by the fence hook, alive or not */
+	int64_t end_ns;
+};
+
+void service_start(struct world *w, struct host *h);
+void service_signal(struct world *w, struct host *h, bool kill);
+void service_end(struct world *w, struct host *h);
+void health_set(struct world *w, struct host *h, bool fit);
+
 /* ---- hosts ---- */
 
 struct host {
 	unsigned id; /* also its member's number */
 	int64_t offset_ns, drift_ppm;
 	struct supervisor supervisor;
-	struct elector_process electors[2];
+	struct elector_process electors[ELECTORS_MAX];
 	struct hook hook;
+	struct service service;
+	struct mirror mirror; /* in state_dir */
 	int64_t configured_timeout_ns;
 	int64_t frozen_until;
 	int64_t disk_floor;
+	bool fit;         /* as the check hook finds it */
+	bool adopts;      /* --adopt, at its first start */
+	int64_t score;
 
 	/* The service. */
 	bool office;
@@ -193,6 +266,17 @@ struct host {
 	uint16_t office_session;
 	bool office_inherited;  /* its supervisor died during this term */
 	bool office_panic;      /* it has been in PANIC */
+	bool office_adopted;    /* by an operator's word; it has no term yet */
+	int64_t kept_token;     /* of a term that a supervisor has taken over from the one before; 0: none */
+	unsigned boot_waits;    /* for what an earlier supervisor has left running */
+	int64_t crashed_ns;     /* the first crash that has left this term behind */
+	bool orphaned;          /* and its elector is one that can renew the session */
+	int64_t office_since_ns;
+	int64_t adopt_by_ns;    /* --adopt: in office by then, or lose runs */
+	bool waited;            /* as a standby, when the incumbent's host died */
+	int64_t elector_since_ns; /* the elector runs, without a stop */
+	bool hung_quit;
+	int64_t hung_ns;        /* an elector that hangs does so since; 0: none */
 	/* When the supervisor was not running. */
 	bool down;
 	unsigned down_count;
@@ -205,6 +289,12 @@ struct host {
 	unsigned starts;
 	int64_t last_start_ns;
 };
+
+/* A member is in office from the start of gain to the end of lose or fence, and as long as its service lives. */
+static inline bool in_office(const struct host *h)
+{
+	return h->office || (h->service.running && !h->service.cut_off);
+}
 
 int64_t host_local(const struct host *h, int64_t true_ns);
 int64_t host_true(const struct host *h, int64_t local_ns); /* the first instant at which it shows that */

@@ -29,6 +29,7 @@ enum {
 	REQUESTS_MAX = 32,
 	WATCHES_MAX = 24,
 	DOWNS_MAX = 16,
+	ELECTORS_MAX = 3, /* of one host: a supervisor's own, and the orphans of earlier ones */
 };
 
 struct world;

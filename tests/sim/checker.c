@@ -22,10 +22,10 @@
 #include <stdio.h>
 
 static const char *const names[VERDICTS] = {
-	[FINE] = "fine",	  [BROKEN_S1] = "S1", [BROKEN_DEADLINE] = "deadline",
-	[BROKEN_LEASE] = "lease", [BROKEN_S2] = "S2", [BROKEN_S3] = "S3",
-	[BROKEN_S4] = "S4",	  [BROKEN_L1] = "L1", [BROKEN_L3] = "L3",
-	[BROKEN_MODEL] = "model",
+	[FINE] = "fine",	  [BROKEN_S1] = "S1",	    [BROKEN_DEADLINE] = "deadline",
+	[BROKEN_LEASE] = "lease", [BROKEN_S2] = "S2",	    [BROKEN_S3] = "S3",
+	[BROKEN_S4] = "S4",	  [BROKEN_L1] = "L1",	    [BROKEN_L3] = "L3",
+	[BROKEN_COST] = "cost",	  [BROKEN_MODEL] = "model",
 };
 
 const char *verdict_name(enum verdict verdict)
@@ -85,14 +85,19 @@ static int64_t down_since(const struct world *w, const struct host *h, int64_t f
 	return sum_ns;
 }
 
-static enum excuse excuse(const struct world *w, const struct host *h)
+enum excuse check_excuse(const struct world *w, const struct host *h)
 {
 	const struct role *r = &h->supervisor.role;
 	struct tenure_schedule at;
 
 	/* One that outlives its KILL ends in PANIC too, if only after a moment. */
-	if (h->office_panic || (h->hook.running && h->hook.killed && h->hook.stuck_ns > 0))
+	if (h->office_panic || (h->hook.running && h->hook.killed && h->hook.stuck_ns > 0) ||
+	    (h->service.running && h->service.killed && h->service.stuck_ns > 0))
 		return EXCUSE_PANIC;
+	/* The orphan, if there is one, keeps others away meanwhile, unless it is cut off. */
+	if (h->office_inherited && w->params.calm && h->orphaned &&
+	    w->now_ns - h->crashed_ns < w->params.orphan_limit_ns - SECOND)
+		return EXCUSE_NONE;
 	if (h->office_inherited)
 		return EXCUSE_INHERITED;
 	if (r->token == 0)
@@ -111,9 +116,9 @@ static void check_alone(struct world *w, const struct host *h)
 		const struct host *o = &w->hosts[i];
 		enum excuse why;
 
-		if (o == h || !o->office)
+		if (o == h || !in_office(o))
 			continue;
-		why = excuse(w, o);
+		why = check_excuse(w, o);
 		if (why != EXCUSE_NONE)
 			w->found.excused[why]++;
 		else
@@ -137,10 +142,9 @@ static void check_pace(struct world *w, struct host *h)
 	h->last_start_ns = w->now_ns;
 }
 
-static void check_gain(struct world *w, struct host *h, const struct role_action *a)
+static void take_office(struct world *w, struct host *h, int64_t own_token)
 {
-	int64_t since_ns = host_local(h, w->now_ns) - h->gain_failed_local;
-	int64_t token = a->token;
+	int64_t token = own_token;
 
 	w->found.gains++;
 	check_alone(w, h);
@@ -150,16 +154,69 @@ static void check_gain(struct world *w, struct host *h, const struct role_action
 		violate(w, BROKEN_S2, "host %u takes office by %llx after %llx", h->id, (long long)token,
 			(long long)w->found.last_gain_token);
 	w->found.last_gain_token = token;
+	if (h->office && !h->office_adopted)
+		violate(w, BROKEN_S3, "host %u takes office while in office", h->id);
+	h->office = true;
+	h->office_token = own_token;
+	h->office_since_ns = w->now_ns;
+	h->office_session = h->supervisor.session;
+	h->office_inherited = h->office_panic = h->office_adopted = false;
+	h->kept_token = 0;
+}
+
+static void check_gain(struct world *w, struct host *h, const struct role_action *a)
+{
+	int64_t since_ns = host_local(h, w->now_ns) - h->gain_failed_local;
+
+	take_office(w, h, a->token);
 	if (h->gain_failed_local != 0 && since_ns < w->params.role.backoff_ns)
 		violate(w, BROKEN_L3, "host %u runs gain %lld ms after it has failed", h->id,
 			(long long)(since_ns / MS));
-	if (h->office)
-		violate(w, BROKEN_S3, "host %u runs gain while in office", h->id);
 	h->gain_failed_local = 0;
-	h->office = true;
-	h->office_token = a->token;
-	h->office_session = h->supervisor.session;
-	h->office_inherited = h->office_panic = false;
+}
+
+static void leave_office(struct host *h)
+{
+	h->office = h->office_inherited = h->office_panic = h->office_adopted = false;
+	if (!in_office(h))
+		h->office_session = 0;
+}
+
+void check_service_start(struct world *w, struct host *h, int64_t token)
+{
+	if (h->service.running)
+		violate(w, BROKEN_S3, "host %u starts a second service", h->id);
+	if (!w->params.role.has[ROLE_HOOK_GAIN])
+		take_office(w, h, token);
+	else if (!h->office || h->office_token != token)
+		violate(w, BROKEN_S1, "host %u starts its service out of office", h->id);
+}
+
+/* Where there is no lose hook, the service is all that there is of the office. */
+void check_service_end(struct world *w, struct host *h)
+{
+	(void)w;
+	if (!w->params.role.has[ROLE_HOOK_LOSE] || !h->office)
+		leave_office(h);
+}
+
+/* By its own doing a member ends its candidate or session only when it is out of office. */
+void check_given_up(struct world *w, const struct request *r)
+{
+	for (unsigned i = 0; i < w->host_count; i++) {
+		const struct host *h = &w->hosts[i];
+		bool own = r->type == REQUEST_CLOSE ||
+			   (r->type == REQUEST_DELETE && w->znodes[r->znode].czxid == h->office_token);
+
+		if (!own || r->session == 0 || !in_office(h) || h->office_session != r->session)
+			continue;
+		/* Frozen past its deadline the whole host is late, the elector first. */
+		if (check_excuse(w, h) == EXCUSE_ABSENT)
+			w->found.excused[EXCUSE_ABSENT]++;
+		else
+			violate(w, BROKEN_S1, "host %u gives up its %s while in office", h->id,
+				r->type == REQUEST_CLOSE ? "session" : "candidate");
+	}
 }
 
 void check_hook_start(struct world *w, struct host *h, const struct role_action *a)
@@ -186,8 +243,8 @@ void check_hook_end(struct world *w, struct host *h)
 		h->gain_failed_local = host_local(h, w->now_ns);
 	if (!hook->ok || (hook->kind != ROLE_HOOK_LOSE && hook->kind != ROLE_HOOK_FENCE))
 		return;
-	h->office = h->office_inherited = h->office_panic = false;
-	h->office_session = 0;
+	h->service.cut_off = hook->kind == ROLE_HOOK_FENCE;
+	leave_office(h);
 }
 
 /* ---- deadline and lease ---- */
@@ -214,7 +271,7 @@ void check_expiry_ordered(struct world *w, struct txn *txn)
 		struct host *h = &w->hosts[i];
 		enum excuse why;
 
-		for (unsigned k = 0; k < 2; k++) {
+		for (unsigned k = 0; k < ELECTORS_MAX; k++) {
 			const struct elector_process *p = &h->electors[k];
 
 			if (p->alive && p->begun && p->session.credentials.id == w->sessions[session].id)
@@ -223,9 +280,9 @@ void check_expiry_ordered(struct world *w, struct txn *txn)
 		if (h->supervisor.alive && h->supervisor.session == session &&
 		    h->supervisor.lease_start_ns != 0)
 			weigh_lease(w, txn, h, h->supervisor.lease_start_ns + h->supervisor.timeout_ns);
-		if (!h->office || h->office_session != session)
+		if (!in_office(h) || h->office_session != session)
 			continue;
-		why = excuse(w, h);
+		why = check_excuse(w, h);
 		if (why != EXCUSE_NONE) {
 			w->found.excused[why]++;
 			continue;
@@ -284,7 +341,12 @@ void check_settled(struct world *w)
 	for (unsigned i = 0; i < w->host_count; i++) {
 		const struct host *h = &w->hosts[i];
 
-		active += h->supervisor.alive && h->supervisor.role.state == ROLE_ACTIVE && h->office;
+		if (h->supervisor.alive && h->supervisor.role.state == ROLE_ACTIVE && in_office(h)) {
+			active++;
+			check_best(w, h);
+			if (w->params.role.check && !h->fit)
+				violate(w, BROKEN_L1, "host %u leads although it is unfit", h->id);
+		}
 		if (h->last_start_ns > quiet_ns)
 			quiet_ns = h->last_start_ns;
 	}

@@ -55,6 +55,13 @@ static void become_orphan(struct world *w, struct elector_process *p)
 
 /* ---- the elector core ---- */
 
+static bool led_by_another(const struct elector_process *p)
+{
+	const struct tenure_incumbent *last = &p->core.previous;
+
+	return last->token != 0 && strcmp(last->member, p->core.config.member) != 0;
+}
+
 static void perform(struct world *w, struct elector_process *p, const struct elector_command *c)
 {
 	const struct tenure_lease *lease = &p->session.lease;
@@ -68,6 +75,7 @@ static void perform(struct world *w, struct elector_process *p, const struct ele
 		TRACE(w, "host %u: LEAD by %llx", p->host->id, (long long)c->token);
 		local.start_ns = lease->start_ns;
 		local.timeout_ns = lease->timeout_ns;
+		local.gone = led_by_another(p);
 		process_send(w, p, LOCAL_LEAD, &local);
 		break;
 	case ELECTOR_DO_LOST:
@@ -87,6 +95,8 @@ static void perform(struct world *w, struct elector_process *p, const struct ele
 		process_send(w, p, LOCAL_FENCE_PEER, &local);
 		break;
 	case ELECTOR_DO_NOTE:
+		if (c->note == ELECTOR_NOTE_STEP_BACK_SCORE || c->note == ELECTOR_NOTE_STEP_BACK)
+			check_step_back(w, p);
 		TRACE(w, "host %u: note %d %s", p->host->id, (int)c->note, c->subject ? c->subject : "");
 		break;
 	}
@@ -160,7 +170,6 @@ static void perform_session(struct world *w, struct elector_process *p, enum ses
 		break;
 	case SESSION_DO_RESTART:
 		TRACE(w, "host %u: elector %u asks to be restarted", p->host->id, p->generation);
-		p->leaving_wanted = true;
 		elector_process_leave(w, p);
 		break;
 	}
@@ -299,10 +308,16 @@ static void on_go(struct world *w, struct elector_process *p)
 static void on_state(struct world *w, struct elector_process *p, const struct local *l)
 {
 	bool changed = p->role_state != (enum role_state)l->state;
+	bool scored = l->scored && l->score_seq != p->score_seq;
 
 	p->role_state = (enum role_state)l->state;
 	p->role_token = l->token;
-	if (changed)
+	p->scored = l->scored;
+	p->score = l->score;
+	p->score_seq = l->score_seq;
+	if (scored)
+		operations_member_scored(w, p);
+	else if (changed)
 		operations_member_changed(w, p);
 }
 
@@ -310,8 +325,18 @@ static void on_quit(struct world *w, struct elector_process *p, bool keep_sessio
 {
 	if (!keep_session)
 		library_give_up(w, p);
-	p->leaving_wanted = true;
 	elector_process_leave(w, p);
+}
+
+/* The service of an orphan's term is out of office: it is asked to end its session. */
+void elector_process_release(struct world *w, struct elector_process *p)
+{
+	if (!p->alive)
+		return;
+	if (p->paused_until > w->now_ns)
+		elector_process_kill(w, p);
+	else
+		on_quit(w, p, false);
 }
 
 static void on_order(struct world *w, struct elector_process *p, const struct message *m)
@@ -442,10 +467,24 @@ static void pace(struct world *w, struct elector_process *p)
 		operations_member_changed(w, p);
 }
 
+static void say_alive(struct world *w, struct elector_process *p)
+{
+	const struct session_credentials *c = &p->session.credentials;
+	struct local alive = {.token = 0};
+	int64_t now_ns = local_now(w, p);
+
+	if (!p->started || p->orphan || now_ns < p->alive_local_ns)
+		return;
+	p->alive_local_ns = now_ns + child_alive_limit(c->id != 0 ? c->timeout_ns : w->params.timeout_ns) / 4;
+	process_send(w, p, LOCAL_ALIVE, &alive);
+}
+
 static void arm(struct world *w, struct elector_process *p)
 {
 	int64_t due_ns = session_deadline(&p->session), at_ns;
 
+	if (p->started && !p->orphan && p->alive_local_ns < due_ns)
+		due_ns = p->alive_local_ns;
 	if (p->orphan)
 		due_ns = p->orphan_local_ns < due_ns ? p->orphan_local_ns : due_ns;
 	else if (p->started && elector_deadline(&p->core) < due_ns)
@@ -475,6 +514,7 @@ static void settle(struct world *w, struct elector_process *p)
 		elector_process_leave(w, p);
 		return;
 	}
+	say_alive(w, p);
 	arm(w, p);
 }
 
@@ -494,11 +534,22 @@ void elector_process_timer(struct world *w, struct elector_process *p)
 
 /* ---- life ---- */
 
+static struct elector_process *free_slot(struct world *w, struct host *h)
+{
+	unsigned i = 0;
+
+	while (i < ELECTORS_MAX && h->electors[i].alive)
+		i++;
+	if (i == ELECTORS_MAX)
+		elector_process_kill(w, &h->electors[i = 0]);
+	return &h->electors[i];
+}
+
 /* Forked by the supervisor; it says HELLO once its image is loaded. */
 void elector_process_start(struct world *w, struct host *h)
 {
 	struct supervisor *s = &h->supervisor;
-	struct elector_process *p = &h->electors[h->electors[0].alive ? 1 : 0];
+	struct elector_process *p = free_slot(w, h);
 	uint32_t life = p->life + 1;
 	struct session_config config = w->params.session;
 	unsigned slot = p->slot;
@@ -515,6 +566,10 @@ void elector_process_start(struct world *w, struct host *h)
 	p->generation = s->generation;
 	p->armed_ns = p->library.armed_ns = NEVER;
 	p->role_state = ROLE_STARTING;
+	p->stepped_for = -1;
+	h->elector_since_ns = w->now_ns;
+	h->hung_ns = 0;
+	h->hung_quit = false;
 	config.timeout_ns = h->configured_timeout_ns;
 	session_init(&p->session, &config);
 	p->up = link_open(w, LINK_LOCAL, host_node(h), s, host_node(h), p);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { EVENTS_MAX = 8192, ARENA_SIZE = 1 << 22 };
+enum { EVENTS_MAX = 8192, ARENA_SIZE = 1 << 24 };
 
 static struct event events[EVENTS_MAX];
 static _Alignas(16) unsigned char arena[ARENA_SIZE];
@@ -19,6 +19,11 @@ void *arena_take(size_t size)
 	if (arena_used > ARENA_SIZE)
 		abort();
 	return p;
+}
+
+bool arena_low(void)
+{
+	return arena_used > ARENA_SIZE / 4 * 3;
 }
 
 void arena_reset(struct world *w)

@@ -2,12 +2,14 @@
  * it begins. */
 #include "sim.h"
 
+#include <stdlib.h>
+
 enum { RESUME_SERVER, RESUME_ELECTOR, RESUME_SUPERVISOR };
 
 static unsigned incumbent(struct world *w)
 {
 	for (unsigned i = 0; i < w->host_count; i++)
-		if (w->hosts[i].office)
+		if (in_office(&w->hosts[i]))
 			return i;
 	return (unsigned)random_below(w, w->host_count);
 }
@@ -20,7 +22,7 @@ static struct elector_process *elector_of(struct host *h)
 /* The server that a host's elector is connected to. */
 static unsigned server_of(struct world *w, struct host *h)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < ELECTORS_MAX; i++)
 		if (h->electors[i].alive && h->electors[i].library.link)
 			return h->electors[i].library.link->node[1];
 	return (unsigned)random_below(w, w->server_count);
@@ -113,7 +115,7 @@ static void resume_at(struct world *w, int64_t at_ns, unsigned what, unsigned wh
 
 static void pause_elector(struct world *w, struct host *h, int64_t until_ns)
 {
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < ELECTORS_MAX; i++)
 		if (h->electors[i].alive)
 			pause_until(&h->electors[i].paused_until, until_ns);
 	resume_at(w, until_ns, RESUME_ELECTOR, h->id);
@@ -137,11 +139,11 @@ void fault_resume(struct world *w, unsigned what, unsigned which)
 		net_wake(w, &w->servers[which]);
 		break;
 	case RESUME_ELECTOR:
-		for (unsigned i = 0; i < 2; i++)
+		for (unsigned i = 0; i < ELECTORS_MAX; i++)
 			net_wake(w, &h->electors[i]);
 		break;
 	case RESUME_SUPERVISOR:
-		if (!h->supervisor.alive || h->supervisor.paused_until > w->now_ns)
+		if (!h->supervisor.alive || h->supervisor.execing || h->supervisor.paused_until > w->now_ns)
 			break;
 		check_down(w, h, false);
 		supervisor_timer(w, &h->supervisor);
@@ -168,10 +170,68 @@ static bool change_record(struct world *w, bool paused, uint8_t eligible)
 	return true;
 }
 
+/* Until it is killed. */
+static void hang_elector(struct world *w, struct host *h)
+{
+	struct elector_process *p = elector_of(h);
+
+	if (!p)
+		return;
+	pause_until(&p->paused_until, w->end_ns + SECOND);
+	h->hung_ns = w->now_ns;
+}
+
+/* Nothing of it is left, state_dir included. */
+static void crash_host(struct world *w, struct host *h)
+{
+	if (!h->supervisor.alive)
+		return;
+	check_vacancy(w, h);
+	supervisor_die(w, h);
+	for (unsigned i = 0; i < ELECTORS_MAX; i++)
+		elector_process_kill(w, &h->electors[i]);
+	h->hook.running = h->service.running = h->office = h->office_inherited = h->office_adopted = false;
+	h->hook.life++;
+	h->service.life++;
+	h->office_session = 0;
+	h->mirror.written = false;
+}
+
 static void crash_server(struct world *w, struct fault *f)
 {
 	if (w->servers[f->chosen].alive)
 		server_crash(w, &w->servers[f->chosen]);
+}
+
+/* What an operator does. */
+static void operate(struct world *w, const struct fault *f, struct host *h)
+{
+	switch (f->kind) {
+	case FAULT_PAUSE:
+		change_record(w, true, 0);
+		break;
+	case FAULT_ELIGIBLE:
+		change_record(w, false, (uint8_t)random_between(w, 1, (1 << w->host_count) - 1));
+		break;
+	case FAULT_RESIGN:
+		if (elector_of(h) && elector_of(h)->paused_until <= w->now_ns)
+			elector_process_resign(w, elector_of(h));
+		break;
+	case FAULT_STOP:
+		if (h->supervisor.paused_until <= w->now_ns)
+			supervisor_stop(w, &h->supervisor, random_in(w, 1, 4));
+		break;
+	case FAULT_RECOVER:
+		if (h->supervisor.paused_until <= w->now_ns)
+			supervisor_recover(w, &h->supervisor);
+		break;
+	case FAULT_RESTART:
+		if (h->supervisor.paused_until <= w->now_ns)
+			supervisor_restart(w, &h->supervisor);
+		break;
+	default:
+		abort();
+	}
 }
 
 void fault_begin(struct world *w, struct fault *f)
@@ -201,7 +261,20 @@ void fault_begin(struct world *w, struct fault *f)
 		pause_elector(w, h, f->until_ns);
 		break;
 	case FAULT_SUPERVISOR_CRASH:
-		supervisor_crash(w, h);
+		/* At once, or soon in the midst of a turn. */
+		if (random_in(w, 2, 3))
+			supervisor_crash(w, h);
+		else
+			h->supervisor.dies_in = (unsigned)random_between(w, 1, 4);
+		break;
+	case FAULT_HOST_CRASH:
+		crash_host(w, h);
+		break;
+	case FAULT_ELECTOR_HANG:
+		hang_elector(w, h);
+		break;
+	case FAULT_UNFIT:
+		health_set(w, h, false);
 		break;
 	case FAULT_SUPERVISOR_PAUSE:
 		pause_supervisor(w, h, f->until_ns);
@@ -211,26 +284,11 @@ void fault_begin(struct world *w, struct fault *f)
 		pause_supervisor(w, h, f->until_ns);
 		pause_until(&h->frozen_until, f->until_ns);
 		break;
-	case FAULT_PAUSE:
-		change_record(w, true, 0);
-		break;
-	case FAULT_ELIGIBLE:
-		change_record(w, false, (uint8_t)random_between(w, 1, (1 << w->host_count) - 1));
-		break;
-	case FAULT_RESIGN:
-		if (elector_of(h) && elector_of(h)->paused_until <= w->now_ns)
-			elector_process_resign(w, elector_of(h));
-		break;
-	case FAULT_STOP:
-		if (h->supervisor.paused_until <= w->now_ns)
-			supervisor_stop(w, &h->supervisor, random_in(w, 1, 4));
-		break;
-	case FAULT_RECOVER:
-		if (h->supervisor.paused_until <= w->now_ns)
-			supervisor_recover(w, &h->supervisor);
-		break;
 	default:
-		begin_cut(w, f);
+		if (f->kind <= FAULT_ISLAND)
+			begin_cut(w, f);
+		else
+			operate(w, f, h);
 		break;
 	}
 }
@@ -246,7 +304,12 @@ void fault_end(struct world *w, struct fault *f)
 	case FAULT_ELIGIBLE:
 		change_record(w, false, 0);
 		break;
+	case FAULT_UNFIT:
+		if ((int)f->chosen != w->params.sick)
+			health_set(w, &w->hosts[f->chosen], true);
+		break;
 	case FAULT_STOP:
+	case FAULT_HOST_CRASH:
 		heap_push(w, w->now_ns, EVENT_BOOT, f->chosen, 0, NULL, 0);
 		break;
 	default:
@@ -274,6 +337,8 @@ void scenario_heal(struct world *w)
 	for (unsigned i = 0; i < w->host_count; i++) {
 		struct supervisor *s = &w->hosts[i].supervisor;
 
+		if (!w->hosts[i].fit && (int)i != w->params.sick)
+			health_set(w, &w->hosts[i], true);
 		if (s->alive && s->role.state == ROLE_PANIC)
 			supervisor_recover(w, s);
 		if (!s->alive)

@@ -19,6 +19,9 @@ static int64_t duration(struct world *w, const struct role_action *a)
 
 	switch (a->hook) {
 	case ROLE_HOOK_LOSE:
+		/* At a start it may take longer than any lease. */
+		if (a->token == 0 && !w->healed && random_in(w, w->params.calm ? 3 : 1, 12))
+			return random_below(w, limit_ns);
 		if (a->token == 0 || a->planned)
 			return random_between(w, 2 * MS,
 					      random_in(w, 1, 6) ? w->params.role.budget.lose_ns : 300 * MS);

@@ -1,5 +1,5 @@
 /*
- * sim [--rule=a..f] [--plant=s2|s3|s4|l1|l3] [--seeds FIRST COUNT] [--jobs N]
+ * sim [--rule=a..f] [--plant=NAME] [--seeds FIRST COUNT] [--jobs N]
  *     [--expect-violation N] [--strict] [--trace SEED | --hash SEED]
  *
  * Runs seeds and says which promise is broken by which. --trace prints every step of one seed, --hash its end
@@ -20,7 +20,7 @@
 enum { JOBS_MAX = 64, USAGE = 64 };
 
 struct totals {
-	uint64_t seeds, events, exhausted, gains, expiries;
+	uint64_t seeds, events, exhausted, gains, expiries, taken_over;
 	uint64_t excused[EXCUSES];
 	uint64_t broken[VERDICTS];
 };
@@ -39,6 +39,7 @@ static void add(struct totals *t, const struct world *w)
 	t->exhausted += w->exhausted;
 	t->gains += w->found.gains;
 	t->expiries += w->found.expiries;
+	t->taken_over += w->found.taken_over;
 	for (unsigned i = 0; i < EXCUSES; i++)
 		t->excused[i] += w->found.excused[i];
 	t->broken[w->found.verdict]++;
@@ -54,9 +55,9 @@ static void report(const struct world *w)
 static void summarise(const struct totals *t, double seconds)
 {
 	printf("%" PRIu64 " seeds, %.3f ms each, %" PRIu64 " events each; %" PRIu64 " terms, %" PRIu64
-	       " sessions expired, %" PRIu64 " runs cut short\n",
-	       t->seeds, seconds * 1e3 / (double)t->seeds, t->events / t->seeds, t->gains, t->expiries,
-	       t->exhausted);
+	       " taken over by a next supervisor, %" PRIu64 " sessions expired, %" PRIu64 " runs cut short\n",
+	       t->seeds, seconds * 1e3 / (double)t->seeds, t->events / t->seeds, t->gains, t->taken_over,
+	       t->expiries, t->exhausted);
 	printf("excused: supervisor absent %" PRIu64 ", left by a dead supervisor %" PRIu64 ", panic %" PRIu64
 	       "\n",
 	       t->excused[EXCUSE_ABSENT], t->excused[EXCUSE_INHERITED], t->excused[EXCUSE_PANIC]);
@@ -159,7 +160,7 @@ static int run_one(const struct options *o)
 
 static int usage(void)
 {
-	fputs("usage: sim [--rule=a..f] [--plant=s2|s3|s4|l1|l3] [--seeds FIRST COUNT] [--jobs N]\n"
+	fputs("usage: sim [--rule=a..f] [--plant=NAME] [--seeds FIRST COUNT] [--jobs N]\n"
 	      "           [--expect-violation N] [--strict] [--trace SEED | --hash SEED]\n",
 	      stderr);
 	return USAGE;
@@ -167,7 +168,9 @@ static int usage(void)
 
 static bool parse_plant(const char *name)
 {
-	static const char *const plants[] = {"", "s2", "s3", "s4", "l1", "l3"};
+	static const char *const plants[] = {"",	"s2",	   "s3",     "s4",    "l1",
+					     "l3",	"stale",   "orphan", "kill",  "retire",
+					     "service", "restart", "hang",   "score", "check"};
 
 	for (unsigned i = 1; i < sizeof plants / sizeof *plants; i++)
 		if (strcmp(name, plants[i]) == 0) {

@@ -31,13 +31,20 @@ enum request_type {
 	REQUEST_PROBE,   /* a heartbeat of a planted rule that is answered like a ping */
 };
 
+/* What of a member record the cores look at. */
+struct standing {
+	bool waiting; /* its state is standby */
+	bool scored;
+	int64_t score, score_seq;
+};
+
 struct request {
 	uint32_t id;
 	uint8_t type;
 	uint8_t op;       /* enum elector_op, for watches */
 	uint8_t edit;     /* WRITE */
 	bool watch;
-	bool waiting;     /* MEMBER, SET: its state is standby */
+	struct standing standing; /* MEMBER, SET */
 	uint16_t session; /* index; 0: none */
 	uint16_t znode;
 	int32_t version;
@@ -52,7 +59,8 @@ enum answer { ANSWER_OK, ANSWER_NONODE, ANSWER_EXISTS, ANSWER_BADVERSION, ANSWER
 struct peer {
 	uint16_t session;
 	uint8_t member;
-	bool waiting;
+	bool queues;  /* a candidate of its session is there: as a survey finds it */
+	struct standing standing;
 };
 
 struct reply {
@@ -86,7 +94,7 @@ enum message_type {
 	LOCAL_STATE, LOCAL_FLOOR, LOCAL_PEER_FENCED, LOCAL_QUIT,
 	/* elector to supervisor */
 	LOCAL_HELLO, LOCAL_SESSION, LOCAL_LEASE, LOCAL_CANDIDATE, LOCAL_LEAD, LOCAL_LOST, LOCAL_LEFT,
-	LOCAL_LEADER, LOCAL_LEAVE, LOCAL_FENCE_PEER,
+	LOCAL_LEADER, LOCAL_LEAVE, LOCAL_FENCE_PEER, LOCAL_ALIVE,
 	MESSAGE_TYPES
 };
 
@@ -99,7 +107,8 @@ struct local {
 	uint8_t reason, state, phase, clean;
 	int8_t member;
 	bool flag; /* told, known, wanted, ok, keep_session */
-	bool gone, self;
+	bool gone, self, paused, scored;
+	int64_t score, score_seq;
 };
 
 struct client;
@@ -165,7 +174,7 @@ struct message *message_new(struct world *w, enum message_type type);
 void link_send(struct world *w, struct link *link, unsigned side, struct message *m);
 void link_send_plain(struct world *w, struct link *link, unsigned side, enum message_type type);
 void link_close(struct world *w, struct link *link, unsigned side); /* NULL and closed are fine */
-void net_deliver(struct world *w, struct link *link, unsigned side);
+void net_deliver(struct world *w, struct link *link, unsigned from);
 void net_cut(struct world *w, unsigned from, unsigned to, bool cut);
 void net_wake(struct world *w, const void *receiver); /* NULL: all */
 unsigned stream_unread(const struct world *w, const struct link *link, unsigned side);

@@ -88,6 +88,14 @@ static void start_write(struct world *w, struct elector_process *p, const struct
 
 /* ---- the member record ---- */
 
+static struct standing standing(const struct elector_process *p)
+{
+	return (struct standing){.waiting = p->role_state == ROLE_STANDBY,
+				 .scored = p->scored,
+				 .score = p->score,
+				 .score_seq = p->score_seq};
+}
+
 static void make_member(struct world *w, struct elector_process *p, bool reports, uint32_t generation)
 {
 	struct request r = {.type = REQUEST_MEMBER, .op = ELECTOR_OP_PARENTS, .znode = (uint16_t)p->host->id};
@@ -99,7 +107,7 @@ static void make_member(struct world *w, struct elector_process *p, bool reports
 			process_defer(p, ELECTOR_OP_PARENTS, generation, ELECTOR_UNKNOWN);
 		return;
 	}
-	r.waiting = p->role_state == ROLE_STANDBY;
+	r.standing = standing(p);
 	p->member_dirty = false;
 	ask(w, p, &r, &out);
 }
@@ -112,8 +120,8 @@ static void write_member(struct world *w, struct elector_process *p, bool heartb
 	/* To rule (b) a heartbeat is a ping: the server that we are connected to answers it. */
 	if (heartbeat && sim_rule == RULE_B)
 		r.type = REQUEST_PROBE;
-	r.waiting = p->role_state == ROLE_STANDBY;
-	p->member_dirty = false;
+	r.standing = standing(p);
+	p->member_dirty = p->member_urgent = false;
 	p->member_out = true;
 	ask(w, p, &r, &out);
 }
@@ -121,8 +129,15 @@ static void write_member(struct world *w, struct elector_process *p, bool heartb
 void operations_member_changed(struct world *w, struct elector_process *p)
 {
 	p->member_dirty = true;
-	if (p->member_known && !p->member_out && !p->pace && is_connected(p))
+	if (p->member_known && !p->member_out && (!p->pace || p->member_urgent) && is_connected(p))
 		write_member(w, p, false);
+}
+
+/* A new score waits for no heartbeat. */
+void operations_member_scored(struct world *w, struct elector_process *p)
+{
+	p->member_urgent = true;
+	operations_member_changed(w, p);
 }
 
 bool operations_heartbeat(struct world *w, struct elector_process *p)
@@ -207,6 +222,7 @@ void operations_start(struct world *w, struct elector_process *p, const struct e
 		break;
 	default:
 		r.type = REQUEST_SURVEY;
+		out.mark = c->mark;
 		break;
 	}
 	ask(w, p, &r, &out);
@@ -228,17 +244,36 @@ static enum elector_result result_of(const struct reply *reply)
 	}
 }
 
-static void fill_peers(const struct world *w, const struct elector_process *p, const struct reply *reply,
+/* Of two scores taken since the mark the first was perhaps under way by then; the second was not. */
+static bool is_fresh(const struct elector_process *p, const struct peer *peer, const struct standing *now)
+{
+	int64_t mark = p->marks[peer->session];
+
+	return now->scored && mark > 0 && now->score_seq >= mark - 1 + 2;
+}
+
+static void fill_peers(const struct world *w, struct elector_process *p, const struct reply *reply, bool mark,
 		       struct elector_peer *peers)
 {
+	int64_t found[SESSIONS_MAX] = {0};
+
 	for (unsigned i = 0; i < reply->count; i++) {
 		const struct peer *peer = &reply->u.peers[i];
+		struct standing now = peer->standing;
 
+		peers[i].self = peer->session == p->library.session;
+		if (peers[i].self)
+			now = standing(p); /* of ourselves we know more */
 		memcpy(peers[i].member, w->members[peer->member], sizeof peers[i].member);
-		peers[i].waiting = peer->waiting;
+		peers[i].waiting = peer->standing.waiting && peer->queues;
 		peers[i].eligible =
 			!p->kept_valid || p->kept.eligible == 0 || (p->kept.eligible & 1u << peer->member);
+		peers[i].score_fresh = is_fresh(p, peer, &now);
+		peers[i].score = peers[i].score_fresh ? now.score : 0;
+		found[peer->session] = now.score_seq + 1;
 	}
+	if (mark)
+		memcpy(p->marks, found, sizeof p->marks);
 }
 
 static void fill(struct world *w, struct elector_process *p, const struct outstanding *out,
@@ -268,7 +303,7 @@ static void fill(struct world *w, struct elector_process *p, const struct outsta
 		done->record = as_core_reads(w, &p->kept);
 		break;
 	case ELECTOR_OP_SURVEY:
-		fill_peers(w, p, reply, peers);
+		fill_peers(w, p, reply, out->mark, peers);
 		done->peers = peers;
 		done->peer_count = reply->count;
 		break;

@@ -158,6 +158,8 @@ void leader_order(struct world *w, struct server *l, const struct request *r, un
 		track(w, l, txn);
 	if (expiry)
 		check_expiry_ordered(w, txn);
+	else if (txn->answer == ANSWER_OK)
+		check_given_up(w, r);
 	tree_apply(w, &l->prepared, txn, NULL);
 	l->log[l->logged++] = (uint16_t)w->txn_count;
 	l->acked[l->id] = l->logged;

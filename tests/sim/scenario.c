@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { SCORE_STEP = 1000 };
+
 static int64_t part(struct world *w, int64_t of_ns, int64_t low_permille, int64_t high_permille)
 {
 	return of_ns / 1000 * random_between(w, low_permille, high_permille);
@@ -14,7 +16,7 @@ static int64_t part(struct world *w, int64_t of_ns, int64_t low_permille, int64_
 
 /* ---- the configuration ---- */
 
-enum scene { SCENE_CHAOS, SCENE_QUIET, SCENE_STALL, SCENE_MUTE, SCENE_BIGGER };
+enum scene { SCENE_CHAOS, SCENE_QUIET, SCENE_STALL, SCENE_MUTE, SCENE_BIGGER, SCENE_CALM, SCENE_SCORE };
 
 /* Where a scene can only go wrong with some rhythms, the others are not worth a seed. */
 static bool suits(const struct world *w, enum scene scene, const struct tenure_budget *b)
@@ -32,7 +34,8 @@ static bool suits(const struct world *w, enum scene scene, const struct tenure_b
 	return scene != SCENE_MUTE || beat_ns >= b->touch_lag_ns;
 }
 
-static bool draw_times(struct world *w, enum scene scene, struct tenure_budget *b, int64_t spare_ns)
+static bool draw_times(struct world *w, enum scene scene, struct tenure_budget *b, int64_t spare_ns,
+		       bool service)
 {
 	struct params *p = &w->params;
 	int64_t configured_ns, left_ns;
@@ -56,12 +59,13 @@ static bool draw_times(struct world *w, enum scene scene, struct tenure_budget *
 	if (random_in(w, 1, 2))
 		left_ns = part(w, left_ns, 100, 1000);
 	b->fence_ns = random_in(w, scene == SCENE_CHAOS ? 2 : 1, 4) ? part(w, left_ns, 100, 500) : 0;
-	b->lose_ns = left_ns - b->fence_ns;
+	b->stop_ns = service ? part(w, left_ns - b->fence_ns, 100, 700) : 0;
+	b->lose_ns = left_ns - b->fence_ns - b->stop_ns;
 	p->late_ping_ns = b->touch_lag_ns - p->tick_ns / 2;
 	return tenure_budget_fits(b, p->timeout_ns);
 }
 
-static void draw_roles(struct world *w, const struct tenure_budget *b)
+static void draw_roles(struct world *w, const struct tenure_budget *b, bool service, bool hooks)
 {
 	struct params *p = &w->params;
 	struct role_config *r = &p->role;
@@ -69,7 +73,9 @@ static void draw_roles(struct world *w, const struct tenure_budget *b)
 
 	memset(r, 0, sizeof *r);
 	r->candidate = true;
-	r->has[ROLE_HOOK_GAIN] = r->has[ROLE_HOOK_LOSE] = true;
+	r->service = service;
+	r->check = random_in(w, 1, 3);
+	r->has[ROLE_HOOK_GAIN] = r->has[ROLE_HOOK_LOSE] = hooks;
 	r->has[ROLE_HOOK_FENCE] = b->fence_ns != 0;
 	r->has[ROLE_HOOK_FOLLOW] = random_in(w, 1, 6);
 	r->has[ROLE_HOOK_FENCE_PEER] = random_in(w, 1, 4);
@@ -87,6 +93,11 @@ static void draw_roles(struct world *w, const struct tenure_budget *b)
 	e->fence_peer = r->has[ROLE_HOOK_FENCE_PEER];
 	e->floor = r->floor;
 	e->takeover_delay_ns = random_in(w, 1, 6) ? random_below(w, 2 * SECOND) : 0;
+	e->score_slack = -1;
+	if (p->score_every_ns != 0) {
+		e->score_slack = random_below(w, SCORE_STEP / 2);
+		e->score_settle_ns = 3 * p->score_every_ns;
+	}
 	e->budget = *b;
 	e->backoff_ns = r->backoff_ns;
 	e->backoff_max_ns = r->backoff_max_ns;
@@ -96,20 +107,32 @@ static void draw_config(struct world *w, enum scene scene)
 {
 	struct params *p = &w->params;
 	struct tenure_budget b;
+	bool service = random_in(w, 1, 4), hooks;
 	int64_t spare_ns;
 
 	p->latency_ns = random_between(w, 1, 6) * MS / 2;
 	if (random_in(w, 1, 8))
 		p->latency_ns = random_between(w, 5, 60) * MS;
-	p->verdict = random_in(w, 1, 6);
+	p->verdict = random_in(w, 1, 6) || scene == SCENE_SCORE;
 	/* The arithmetic does not count round trips: who uses it to the last drop may never get a lease that
 	 * is long enough. */
-	spare_ns = p->verdict ? 30 * p->latency_ns : 0;
-	while (!draw_times(w, scene, &b, spare_ns) || !suits(w, scene, &b))
+	spare_ns = p->verdict || scene == SCENE_CALM ? 30 * p->latency_ns : 0;
+	while (!draw_times(w, scene, &b, spare_ns, service) || !suits(w, scene, &b))
 		;
+	/* Where the service is all that there is. */
+	hooks = !service || random_in(w, 2, 3);
+	if (!hooks) {
+		b.stop_ns += b.lose_ns;
+		b.lose_ns = 0;
+	}
 	p->late_of = random_in(w, 1, 3) ? 1 : 4;
 	p->late_answer_of = random_in(w, 1, 2) ? 3 : 12;
-	draw_roles(w, &b);
+	p->score_every_ns =
+		scene == SCENE_SCORE || random_in(w, 1, 6) ? random_between(w, 300, 2000) * MS : 0;
+	draw_roles(w, &b, service, hooks);
+	p->calm = scene == SCENE_CALM;
+	p->best = scene == SCENE_SCORE;
+	p->lost_states = !random_in(w, 1, 2) ? 0 : p->calm ? 500 : 150;
 	p->session.timeout_ns = p->timeout_ns;
 	p->session.budget = b;
 	p->bigger_timeout_ns = part(w, p->timeout_ns, 1200, 4000);
@@ -117,7 +140,7 @@ static void draw_config(struct world *w, enum scene scene)
 	/* Late pings alone are no reason for servers to part. */
 	while (p->sync_limit * p->tick_ns < 2 * b.touch_lag_ns + 10 * p->latency_ns)
 		p->sync_limit++;
-	p->slow_of = random_in(w, 1, 3) ? 600 : 1u << 30;
+	p->slow_of = scene < SCENE_CALM && random_in(w, 1, 3) ? 600 : 1u << 30;
 	p->orphan_limit_ns = random_in(w, 1, 2) ? 60 * SECOND : part(w, p->timeout_ns, 1000, 3000);
 	p->bad_hooks = scene == SCENE_CHAOS && random_in(w, 1, 2) ? (unsigned)random_between(w, 0, 200) : 0;
 }
@@ -155,13 +178,39 @@ static void make_servers(struct world *w)
 	}
 }
 
+/* One whose service an operator has put in office before there was an agent. */
+static void draw_adopted(struct world *w)
+{
+	struct host *h = &w->hosts[random_below(w, w->host_count)];
+
+	if (!random_in(w, 1, 12) || w->params.role.service)
+		return;
+	TRACE(w, "host %u: its service runs as in office", h->id);
+	h->adopts = h->office = h->office_adopted = true;
+}
+
+/* Far apart, in any order. */
+static void draw_scores(struct world *w)
+{
+	for (unsigned i = 0; i < w->host_count && w->params.score_every_ns != 0; i++) {
+		unsigned k = (unsigned)random_below(w, i + 1);
+
+		w->hosts[i].score = w->hosts[k].score;
+		w->hosts[k].score = (i + 1) * SCORE_STEP;
+		heap_push(w, random_below(w, w->params.score_every_ns), EVENT_SCORE, i, 0, NULL, 0);
+	}
+}
+
 static void make_hosts(struct world *w)
 {
 	w->host_count = random_in(w, 3, 4) ? 3 : 4;
+	w->params.sick = -1;
+	if (w->params.role.check && random_in(w, 1, 4))
+		w->params.sick = (int)random_below(w, w->host_count);
 	for (unsigned i = 0; i < w->host_count; i++) {
 		struct host *h = &w->hosts[i];
 
-		for (unsigned k = 0; k < 2; k++) {
+		for (unsigned k = 0; k < ELECTORS_MAX; k++) {
 			h->electors[k].alive = false;
 			h->electors[k].life = 0;
 			h->electors[k].slot = k;
@@ -169,14 +218,19 @@ static void make_hosts(struct world *w)
 		}
 		memset(&h->supervisor, 0, sizeof h->supervisor);
 		memset(&h->hook, 0, sizeof h->hook);
+		memset(&h->service, 0, sizeof h->service);
+		memset(&h->mirror, 0, sizeof h->mirror);
 		h->id = i;
 		h->offset_ns = random_between(w, 1000, 100000) * SECOND;
 		h->drift_ppm = random_between(w, -200, 200);
 		h->configured_timeout_ns = w->params.timeout_ns;
 		memset((char *)h + offsetof(struct host, frozen_until), 0,
 		       sizeof *h - offsetof(struct host, frozen_until));
+		h->fit = (int)i != w->params.sick;
 		heap_push(w, random_below(w, 800 * MS), EVENT_BOOT, i, 0, NULL, 0);
 	}
+	draw_adopted(w);
+	draw_scores(w);
 }
 
 /* ---- faults ---- */
@@ -221,11 +275,15 @@ static void add_random(struct world *w, int64_t from_ns, int64_t to_ns)
 						 FAULT_ELECTOR_PAUSE};
 	enum fault_kind kind = random_in(w, 1, 2) ? common[random_below(w, sizeof common / sizeof *common)]
 						  : (enum fault_kind)random_below(w, FAULT_KINDS);
-	uint8_t chosen;
-	enum aim aim = draw_aim(w, kind, &chosen);
 	int64_t lasts_ns = part(w, w->params.timeout_ns, 50, random_in(w, 1, 2) ? 700 : 2000);
-	struct fault *f = add_fault(w, kind, aim, random_between(w, from_ns, to_ns), lasts_ns);
+	uint8_t chosen;
+	struct fault *f;
+	enum aim aim;
 
+	if (w->params.role.check && random_in(w, 1, 4))
+		kind = FAULT_UNFIT;
+	aim = draw_aim(w, kind, &chosen);
+	f = add_fault(w, kind, aim, random_between(w, from_ns, to_ns), lasts_ns);
 	f->chosen = chosen;
 	f->ways = random_in(w, 2, 3) ? 3 : (uint8_t)random_between(w, 1, 2);
 }
@@ -290,10 +348,34 @@ static void scene_bigger(struct world *w, int64_t at_ns)
 	add_fault(w, FAULT_CUT_HOST, AIM_INCUMBENT, at_ns + 4 * SECOND + random_below(w, t_ns / 2), 4 * t_ns);
 }
 
+/* Supervisors and electors die, hang and restart, and nothing else goes wrong. */
+static void scene_calm(struct world *w, int64_t from_ns, int64_t to_ns)
+{
+	static const enum fault_kind kinds[] = {FAULT_SUPERVISOR_CRASH, FAULT_SUPERVISOR_CRASH,
+						FAULT_RESTART,		FAULT_RESTART,
+						FAULT_ELECTOR_HANG,	FAULT_ELECTOR_KILL};
+	unsigned count = (unsigned)random_between(w, 1, 4);
+
+	for (unsigned i = 0; i < count; i++) {
+		enum fault_kind kind = kinds[random_below(w, sizeof kinds / sizeof *kinds)];
+		enum aim aim = random_in(w, 3, 4) ? AIM_INCUMBENT : AIM_STANDBY;
+
+		add_fault(w, kind, aim, random_between(w, from_ns, to_ns), 0);
+	}
+}
+
+/* The incumbent's host dies, and does not come back before there is another. */
+static void scene_score(struct world *w, int64_t at_ns)
+{
+	add_fault(w, FAULT_HOST_CRASH, AIM_INCUMBENT, at_ns + random_below(w, w->params.timeout_ns),
+		  100 * SECOND);
+}
+
 void scenario_build(struct world *w)
 {
 	static const enum scene scenes[] = {SCENE_CHAOS, SCENE_CHAOS, SCENE_CHAOS, SCENE_CHAOS, SCENE_QUIET,
-					    SCENE_QUIET, SCENE_STALL, SCENE_STALL, SCENE_MUTE,	SCENE_BIGGER};
+					    SCENE_QUIET, SCENE_STALL, SCENE_STALL, SCENE_MUTE,	SCENE_BIGGER,
+					    SCENE_CALM,	 SCENE_CALM,  SCENE_SCORE};
 	enum scene scene = scenes[random_below(w, sizeof scenes / sizeof *scenes)];
 	int64_t t_ns, at_ns, last_ns;
 	unsigned count;
@@ -320,6 +402,13 @@ void scenario_build(struct world *w)
 	case SCENE_BIGGER:
 		w->heal_ns += 3 * t_ns;
 		scene_bigger(w, at_ns);
+		break;
+	case SCENE_CALM:
+		scene_calm(w, at_ns, last_ns);
+		break;
+	case SCENE_SCORE:
+		w->heal_ns += 3 * t_ns + 10 * SECOND;
+		scene_score(w, at_ns);
 		break;
 	case SCENE_CHAOS:
 		count = (unsigned)random_between(w, 1, 6);

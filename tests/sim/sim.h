@@ -25,6 +25,10 @@ enum event_type {
 	EVENT_SUPERVISOR,/* a supervisor's timer */
 	EVENT_BOOT,      /* a supervisor starts */
 	EVENT_HOOK_END,
+	EVENT_SERVICE_END,
+	EVENT_HEALTH,    /* the check hook has a verdict */
+	EVENT_SCORE,     /* the score hook has run */
+	EVENT_EXEC,      /* a supervisor that restarts in place is there again */
 	EVENT_FLOOR,     /* the floor's writer has ended */
 	EVENT_FAULT,     /* a = index of the fault, b: 0 begins, 1 ends */
 	EVENT_RESUME,    /* what was paused goes on */
@@ -61,6 +65,7 @@ bool random_in(struct world *w, int64_t chance, int64_t of);
 
 enum verdict {
 	FINE, BROKEN_S1, BROKEN_DEADLINE, BROKEN_LEASE, BROKEN_S2, BROKEN_S3, BROKEN_S4, BROKEN_L1, BROKEN_L3,
+	BROKEN_COST, /* a crash, a hang or a restart has cost the leadership */
 	BROKEN_MODEL, /* it is the simulator that is wrong */
 	VERDICTS
 };
@@ -72,7 +77,7 @@ struct findings {
 	int64_t at_ns;
 	char text[200];
 	unsigned excused[EXCUSES]; /* overlaps and late demotions that have a stated cause */
-	unsigned gains, expiries, takes;
+	unsigned gains, expiries, takes, taken_over;
 	int64_t last_gain_token;
 };
 
@@ -81,8 +86,21 @@ void check_hook_end(struct world *w, struct host *h);
 void check_expiry_ordered(struct world *w, struct txn *txn);
 void check_take_ordered(struct world *w, const struct tree *before, struct txn *txn);
 void check_committed(struct world *w, struct txn *txn);
+enum excuse check_excuse(const struct world *w, const struct host *h);
 void check_down(struct world *w, struct host *h, bool down);
 void check_settled(struct world *w);
+void check_service_start(struct world *w, struct host *h, int64_t token);
+void check_service_end(struct world *w, struct host *h);
+void check_given_up(struct world *w, const struct request *r);
+/* keep.c */
+void check_taken_over(struct world *w, struct host *h, bool in_place);
+void check_not_resumed(struct world *w, struct host *h);
+void check_kept(struct world *w, struct host *h, const struct role_action *a);
+void check_adopted(struct world *w, struct host *h);
+void check_vacancy(struct world *w, const struct host *gone);
+void check_best(struct world *w, const struct host *leader);
+void check_step_back(struct world *w, struct elector_process *p);
+void check_demotion(struct world *w, struct host *h, enum tenure_reason reason);
 void violate(struct world *w, enum verdict verdict, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *verdict_name(enum verdict verdict);
 
@@ -103,6 +121,11 @@ struct params {
 	int64_t orphan_limit_ns;
 	bool floor;
 	unsigned bad_hooks; /* per mille */
+	unsigned lost_states; /* per mille: the state file cannot be read */
+	bool calm;    /* nothing but supervisors and electors fails */
+	int sick;     /* a host that never gets well; -1: none */
+	int64_t score_every_ns; /* 0: no score hook */
+	bool best; /* who takes office after the one unclean end is to be the best */
 	bool verdict; /* healed and looked at in the end */
 };
 
@@ -124,6 +147,10 @@ enum fault_kind {
 	FAULT_RESIGN,
 	FAULT_STOP,
 	FAULT_RECOVER,
+	FAULT_HOST_CRASH,  /* all of it, until all is well */
+	FAULT_ELECTOR_HANG, /* until it is killed */
+	FAULT_RESTART,     /* tenurectl restart */
+	FAULT_UNFIT,       /* the check hook fails */
 	FAULT_BIGGER,      /* an elector begins anew with a larger session_timeout configured */
 	FAULT_KINDS
 };
@@ -146,12 +173,23 @@ void scenario_build(struct world *w);
 void scenario_heal(struct world *w);
 void fault_begin(struct world *w, struct fault *f);
 void fault_end(struct world *w, struct fault *f);
-void fault_resume(struct world *w, unsigned what, unsigned host_or_server);
+void fault_resume(struct world *w, unsigned what, unsigned which);
 
 /* ---- the world ---- */
 
 enum rule { RULE_SHIPPED, RULE_A, RULE_B, RULE_C, RULE_D, RULE_E, RULE_F };
-enum plant { PLANT_NONE, PLANT_S2, PLANT_S3, PLANT_S4, PLANT_L1, PLANT_L3 };
+enum plant {
+	PLANT_NONE, PLANT_S2, PLANT_S3, PLANT_S4, PLANT_L1, PLANT_L3,
+	PLANT_STALE,   /* a term is adopted although its hold window has closed */
+	PLANT_ORPHAN,  /* a new supervisor leaves the orphan alive */
+	PLANT_KILL,    /* one that knows nothing kills the orphan before lose has ended */
+	PLANT_RETIRE,  /* the candidate of a term that was left behind goes before lose has ended */
+	PLANT_SERVICE, /* the service of a resumed term counts as out of office */
+	PLANT_RESTART, /* a restart in place forgets the term */
+	PLANT_HANG,    /* an elector that hangs is left alone */
+	PLANT_SCORE,   /* nobody's score is published */
+	PLANT_CHECK,   /* what the check hook finds is not heard */
+};
 
 extern enum rule sim_rule;
 extern enum plant sim_plant;
@@ -189,6 +227,7 @@ struct world {
 };
 
 void *arena_take(size_t size);
+bool arena_low(void); /* the run has to end */
 void arena_reset(struct world *w);
 void world_run(struct world *w, uint64_t seed);
 void world_trace(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,7 +9,6 @@
 
 enum { TIMER_STEPS = 4 };
 
-static void look_after(struct world *w, struct supervisor *s);
 static void floor_advance(struct world *w, struct supervisor *s);
 static void role_event(struct world *w, struct supervisor *s, struct role_event *e);
 
@@ -34,8 +33,6 @@ void supervisor_send(struct world *w, struct supervisor *s, enum message_type ty
 	m = message_new(w, type);
 	m->u.local = *local;
 	link_send(w, s->down, 0, m);
-	if (s->look_at_local == NEVER)
-		s->look_at_local = local_now(w, s) + CHILD_LOOK_NS;
 }
 
 static void send_token(struct world *w, struct supervisor *s, enum message_type type, int64_t token)
@@ -48,6 +45,10 @@ static void send_token(struct world *w, struct supervisor *s, enum message_type 
 static void send_state(struct world *w, struct supervisor *s)
 {
 	struct local local = {.token = s->role.token, .state = (uint8_t)s->role.state};
+
+	local.scored = s->score_seq > 0 && sim_plant != PLANT_SCORE;
+	local.score = s->host->score;
+	local.score_seq = s->score_seq;
 
 	supervisor_send(w, s, LOCAL_STATE, &local);
 }
@@ -76,6 +77,8 @@ static void changed(struct world *w, struct supervisor *s, const struct role_act
 	mix(w, (uint64_t)a->state << 8 | s->host->id);
 	if (a->state == ROLE_PANIC)
 		s->host->office_panic = true;
+	if (a->state == ROLE_DEMOTING)
+		check_demotion(w, s->host, a->reason);
 	send_state(w, s);
 }
 
@@ -83,8 +86,12 @@ static void perform(struct world *w, struct supervisor *s, const struct role_act
 {
 	struct local local = {.token = a->token, .flag = a->ok};
 
+	/* What is about to be done outside is written down before. */
+	if (a->type == ROLE_DO_RUN || a->type == ROLE_DO_SERVICE_START)
+		supervisor_mirror(w, s);
 	switch (a->type) {
 	case ROLE_DO_RUN:
+		check_kept(w, s->host, a);
 		check_hook_start(w, s->host, a);
 		hook_start(w, s->host, a);
 		break;
@@ -93,6 +100,19 @@ static void perform(struct world *w, struct supervisor *s, const struct role_act
 		break;
 	case ROLE_DO_KILL:
 		hook_signal(w, s->host, true);
+		/* A hook of a standby takes its own group along and no more. */
+		if (a->hook != ROLE_HOOK_FOLLOW && a->hook != ROLE_HOOK_FENCE_PEER)
+			service_signal(w, s->host, true);
+		break;
+	case ROLE_DO_SERVICE_START:
+		check_service_start(w, s->host, a->token);
+		service_start(w, s->host);
+		break;
+	case ROLE_DO_SERVICE_TERM:
+		service_signal(w, s->host, false);
+		break;
+	case ROLE_DO_SERVICE_KILL:
+		service_signal(w, s->host, true);
 		break;
 	case ROLE_DO_STAND:
 		send_token(w, s, LOCAL_STAND, 0);
@@ -130,10 +150,21 @@ static void role_event(struct world *w, struct supervisor *s, struct role_event 
 	struct role_update update = {.count = 0};
 	int64_t token = s->role.token;
 
+	if (!s->alive)
+		return;
 	e->now_ns = local_now(w, s);
 	role_step(&s->role, e, &update);
-	for (unsigned i = 0; i < update.count && !w->over; i++)
+	if (s->role.established)
+		s->left = 0;
+	for (unsigned i = 0; i < update.count && !w->over; i++) {
+		/* It may die between any two of them. */
+		if (s->dies_in > 0 && --s->dies_in == 0)
+			supervisor_crash(w, s->host);
+		if (!s->alive)
+			return;
 		perform(w, s, &update.actions[i]);
+	}
+	supervisor_mirror(w, s);
 	if (token != 0 && token != s->role.token)
 		floor_saw(w, s, token);
 }
@@ -168,7 +199,7 @@ void supervisor_floor_written(struct world *w, struct supervisor *s)
 	s->host->disk_floor = s->floor_durable;
 	tell_floor(w, s);
 	floor_advance(w, s);
-	look_after(w, s);
+	supervisor_look_after(w, s);
 }
 
 /* ---- the elector's messages ---- */
@@ -183,7 +214,8 @@ static void repeat(struct world *w, struct supervisor *s)
 	send_floor(w, s);
 	if (s->giving_up != 0)
 		send_token(w, s, LOCAL_GIVE_UP, s->giving_up);
-	else if (s->leaving || (!stands(s) && s->candidate != 0))
+	else if ((s->left == 0 || sim_plant == PLANT_RETIRE) &&
+		 (s->leaving || (!stands(s) && s->candidate != 0)))
 		send_token(w, s, LOCAL_RETIRE, 0);
 	if (stands(s))
 		send_token(w, s, LOCAL_STAND, 0);
@@ -204,13 +236,14 @@ static void on_hello(struct world *w, struct supervisor *s)
 	if (!s->quitting)
 		s->kill_at_local = NEVER;
 	supervisor_send(w, s, LOCAL_START, &start);
-	restore.flag = role_in_office(&s->role) && s->role.token == s->czxid;
+	restore.flag = (role_in_office(&s->role) && s->role.token == s->czxid) ||
+		       (s->left != 0 && s->left == s->czxid && sim_plant != PLANT_RETIRE);
 	if (s->session != 0 && s->candidate != 0)
 		supervisor_send(w, s, LOCAL_RESTORE, &restore);
 	send_token(w, s, LOCAL_GO, 0);
 	repeat(w, s);
 	if (s->quitting)
-		child_quit(w, s);
+		child_quit(w, s, s->keep_session);
 }
 
 static void on_session(struct world *w, struct supervisor *s, const struct local *l)
@@ -264,6 +297,7 @@ static void on_lead(struct world *w, struct supervisor *s, const struct local *l
 	e.u.lead.reason = (enum tenure_reason)l->reason;
 	e.u.lead.lease_start_ns = credible ? l->start_ns : 0;
 	e.u.lead.lease_timeout_ns = credible ? l->timeout_ns : 0;
+	e.u.lead.others = l->gone;
 	role_event(w, s, &e);
 }
 
@@ -277,6 +311,7 @@ static void on_leader(struct world *w, struct supervisor *s, const struct local 
 	e.u.leader.active = l->phase == TENURE_PHASE_ACTIVE && !l->gone;
 	e.u.leader.gone = l->gone;
 	e.u.leader.self = l->self;
+	e.u.leader.paused = l->paused;
 	role_event(w, s, &e);
 	if (l->token != s->czxid && l->token != s->role.token)
 		floor_saw(w, s, l->token);
@@ -336,6 +371,8 @@ static void on_message(struct world *w, struct supervisor *s, const struct messa
 	case LOCAL_LEADER:
 		on_leader(w, s, l);
 		break;
+	case LOCAL_ALIVE:
+		break;
 	case LOCAL_FENCE_PEER:
 		e.type = ROLE_EV_FENCE_PEER;
 		e.u.fence_peer.token = l->token;
@@ -357,10 +394,13 @@ static void advance_stop(struct world *w, struct supervisor *s)
 		if (!role_stopped(&s->role))
 			return;
 		s->finishing = true;
-		child_quit(w, s);
+		/* What may be in office still must not have a successor. */
+		s->keep_session = s->role.state == ROLE_PANIC || s->left != 0;
+		child_quit(w, s, s->keep_session);
 	}
 	if (!s->child) {
 		TRACE(w, "host %u: agent stopped", s->host->id);
+		s->host->mirror.written = s->keep_session;
 		s->alive = false;
 		s->life++;
 		check_down(w, s->host, true);
@@ -369,11 +409,9 @@ static void advance_stop(struct world *w, struct supervisor *s)
 
 static void arm(struct world *w, struct supervisor *s)
 {
-	int64_t due_ns = role_deadline(&s->role), at_ns;
+	int64_t due_ns = role_deadline(&s->role), child_ns = child_deadline(s), at_ns;
 
-	due_ns = s->start_at_local < due_ns && !s->finishing ? s->start_at_local : due_ns;
-	due_ns = s->kill_at_local < due_ns ? s->kill_at_local : due_ns;
-	due_ns = s->look_at_local < due_ns ? s->look_at_local : due_ns;
+	due_ns = child_ns < due_ns ? child_ns : due_ns;
 	if (due_ns == NEVER)
 		return;
 	at_ns = host_true(s->host, due_ns);
@@ -400,11 +438,40 @@ static void begin_turn(struct world *w, struct supervisor *s)
 		role_event(w, s, &e);
 		send_state(w, s);
 	}
+	if (s->service_ended) {
+		s->service_ended = false;
+		e.type = ROLE_EV_SERVICE_GONE;
+		role_event(w, s, &e);
+	}
+	if (s->health_new) {
+		s->health_new = false;
+		e.type = ROLE_EV_HEALTH;
+		e.u.healthy = s->host->fit || sim_plant == PLANT_CHECK;
+		role_event(w, s, &e);
+		send_state(w, s);
+	}
 }
 
-static void look_after(struct world *w, struct supervisor *s)
+/* Where nothing is known of an earlier term, its elector lives until lose has ended it; then it ends its
+ * session. */
+static void release_orphan(struct world *w, struct supervisor *s)
 {
+	if (!s->orphan || !s->role.established)
+		return;
+	if (s->orphan->life == s->orphan_life && sim_plant != PLANT_ORPHAN)
+		elector_process_release(w, s->orphan);
+	s->orphan = NULL;
+}
+
+void supervisor_look_after(struct world *w, struct supervisor *s)
+{
+	if (!s->alive || s->execing || w->over)
+		return;
+	life_advance(w, s);
+	if (s->execing)
+		return;
 	child_timer(w, s);
+	release_orphan(w, s);
 	advance_stop(w, s);
 	if (s->alive && !w->over)
 		arm(w, s);
@@ -412,9 +479,11 @@ static void look_after(struct world *w, struct supervisor *s)
 
 void supervisor_timer(struct world *w, struct supervisor *s)
 {
+	if (s->execing)
+		return;
 	s->armed_ns = NEVER;
 	begin_turn(w, s);
-	look_after(w, s);
+	supervisor_look_after(w, s);
 }
 
 void supervisor_receive(struct world *w, struct supervisor *s, const struct message *m)
@@ -422,11 +491,17 @@ void supervisor_receive(struct world *w, struct supervisor *s, const struct mess
 	if (!s->alive || !s->child)
 		return;
 	begin_turn(w, s);
-	if (m->type == FIN)
+	if (!s->alive || !s->child)
+		return;
+	if (m->type == FIN) {
 		child_exited(w, s);
-	else
+	} else {
+		child_heard(w, s, m);
 		on_message(w, s, m);
-	look_after(w, s);
+	}
+	if (s->alive)
+		supervisor_mirror(w, s);
+	supervisor_look_after(w, s);
 }
 
 void supervisor_hook_ended(struct world *w, struct supervisor *s)
@@ -434,10 +509,48 @@ void supervisor_hook_ended(struct world *w, struct supervisor *s)
 	if (!s->alive)
 		return;
 	s->hook_ended = true;
-	if (s->paused_until > w->now_ns)
+	if (s->paused_until > w->now_ns || s->execing)
 		return; /* seen in its first turn after that */
 	begin_turn(w, s);
-	look_after(w, s);
+	supervisor_look_after(w, s);
+}
+
+void supervisor_service_ended(struct world *w, struct supervisor *s)
+{
+	if (!s->alive)
+		return;
+	s->service_ended = true;
+	if (s->paused_until > w->now_ns || s->execing)
+		return;
+	begin_turn(w, s);
+	supervisor_look_after(w, s);
+}
+
+void supervisor_health(struct world *w, struct supervisor *s)
+{
+	if (!s->alive || !w->params.role.check)
+		return;
+	s->health_new = true;
+	if (s->paused_until > w->now_ns || s->execing)
+		return;
+	begin_turn(w, s);
+	supervisor_look_after(w, s);
+}
+
+/* The score hook has run, as it does while the member is a standby. */
+void supervisor_scored(struct world *w, struct supervisor *s)
+{
+	if (!s->alive || s->execing || s->paused_until > w->now_ns || s->role.state != ROLE_STANDBY)
+		return;
+	s->score_seq++;
+	send_state(w, s);
+}
+
+void supervisor_begin(struct world *w, struct supervisor *s, struct role_event *e)
+{
+	role_event(w, s, e);
+	tell_floor(w, s);
+	floor_advance(w, s);
 }
 
 /* ---- operators ---- */
@@ -446,77 +559,21 @@ void supervisor_stop(struct world *w, struct supervisor *s, bool force)
 {
 	struct role_event e = {.type = ROLE_EV_STOP};
 
-	if (!s->alive)
+	if (!s->alive || s->execing)
 		return;
 	e.u.force = force;
 	begin_turn(w, s);
 	role_event(w, s, &e);
-	look_after(w, s);
+	supervisor_look_after(w, s);
 }
 
 void supervisor_recover(struct world *w, struct supervisor *s)
 {
 	struct role_event e = {.type = ROLE_EV_RECOVER};
 
-	if (!s->alive)
+	if (!s->alive || s->execing)
 		return;
 	begin_turn(w, s);
 	role_event(w, s, &e);
-	look_after(w, s);
-}
-
-/* ---- life ---- */
-
-void supervisor_boot(struct world *w, struct host *h)
-{
-	struct supervisor *s = &h->supervisor;
-	uint32_t life = s->life + 1;
-	struct role_config config = w->params.role;
-	struct role_event e = {.type = ROLE_EV_BEGIN};
-
-	/* The orphan of the former one goes first, and whatever hook still runs is waited for. */
-	for (unsigned i = 0; i < 2; i++)
-		elector_process_kill(w, &h->electors[i]);
-	if (h->hook.running) {
-		heap_push(w, w->now_ns + 20 * MS, EVENT_BOOT, h->id, 0, NULL, 0);
-		return;
-	}
-	TRACE(w, "host %u: supervisor starts", h->id);
-	memset(s, 0, sizeof *s);
-	s->host = h;
-	s->life = life;
-	s->alive = true;
-	s->agent = random_next(w);
-	s->armed_ns = s->kill_at_local = s->look_at_local = NEVER;
-	s->backoff_ns = CHILD_BACKOFF_NS;
-	s->floor_seen = s->floor_durable = w->params.floor ? h->disk_floor : NEVER;
-	if (!w->params.floor)
-		s->floor_seen = 0;
-	check_down(w, h, false);
-	if (sim_plant == PLANT_L3)
-		config.backoff_ns = config.backoff_max_ns = MS;
-	role_init(&s->role, &config);
-	role_event(w, s, &e);
-	tell_floor(w, s);
-	look_after(w, s);
-}
-
-/* Its hooks die with it, its elector hears of it, the service stays as it is. */
-void supervisor_crash(struct world *w, struct host *h)
-{
-	struct supervisor *s = &h->supervisor;
-
-	if (!s->alive)
-		return;
-	TRACE(w, "host %u: supervisor dies", h->id);
-	check_down(w, h, true);
-	h->office_inherited = h->office_inherited || h->office;
-	s->alive = false;
-	s->life++;
-	s->paused_until = 0;
-	link_close(w, s->down, 0);
-	if (h->hook.running)
-		hook_signal(w, h, true);
-	heap_push(w, w->now_ns + random_between(w, 50 * MS, w->params.timeout_ns), EVENT_BOOT, h->id, 0, NULL,
-		  0);
+	supervisor_look_after(w, s);
 }

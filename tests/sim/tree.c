@@ -97,11 +97,11 @@ static void apply_ok(struct world *w, struct tree *t, const struct request *r, s
 		if (t->member_count == MEMBERS_MAX)
 			break;
 		t->members[t->member_count++] = (struct peer){
-			.session = r->session, .member = (uint8_t)r->znode, .waiting = r->waiting};
+			.session = r->session, .member = (uint8_t)r->znode, .standing = r->standing};
 		break;
 	case REQUEST_SET:
 		if (member >= 0)
-			t->members[member].waiting = r->waiting;
+			t->members[member].standing = r->standing;
 		break;
 	case REQUEST_CREATE:
 		t->queue[t->queue_count++] = r->znode;
@@ -135,6 +135,14 @@ void tree_apply(struct world *w, struct tree *t, const struct txn *txn, struct c
 		apply_ok(w, t, &txn->request, change);
 }
 
+static bool queues(const struct world *w, const struct tree *t, unsigned session)
+{
+	for (unsigned i = 0; i < t->queue_count; i++)
+		if (w->znodes[t->queue[i]].session == session)
+			return true;
+	return false;
+}
+
 /* A read. Returns false when the znode asked for is not there. */
 bool tree_read(const struct world *w, const struct tree *t, const struct request *r, struct reply *reply)
 {
@@ -158,6 +166,8 @@ bool tree_read(const struct world *w, const struct tree *t, const struct request
 	case REQUEST_SURVEY:
 		reply->count = t->member_count;
 		memcpy(reply->u.peers, t->members, sizeof t->members[0] * t->member_count);
+		for (unsigned i = 0; i < reply->count; i++)
+			reply->u.peers[i].queues = queues(w, t, reply->u.peers[i].session);
 		break;
 	case REQUEST_PROBE:
 		there = true;

@@ -55,6 +55,7 @@ void process_say_outlook(struct world *w, struct elector_process *p)
 		.member = (int8_t)member_number(o->incumbent.member),
 		.flag = o->known,
 		.gone = o->gone,
+		.paused = o->paused,
 	};
 
 	local.self =

@@ -34,11 +34,24 @@ int64_t host_true(const struct host *h, int64_t local_ns)
 	return at_ns;
 }
 
+static bool waits_for_adopted(struct world *w, const struct host *h)
+{
+	for (unsigned i = 0; i < w->host_count; i++)
+		if (w->hosts[i].office_adopted && &w->hosts[i] != h) {
+			check_adopted(w, &w->hosts[i]);
+			return true;
+		}
+	return false;
+}
+
 static void on_boot(struct world *w, struct host *h)
 {
 	struct supervisor *s = &h->supervisor;
 
-	if (!s->alive)
+	/* An operator starts the others when the one that runs by hand is in office. */
+	if (!s->alive && waits_for_adopted(w, h))
+		heap_push(w, w->now_ns + SECOND / 4, EVENT_BOOT, h->id, 0, NULL, 0);
+	else if (!s->alive)
 		supervisor_boot(w, h);
 	else if (s->role.stopping)
 		heap_push(w, w->now_ns + SECOND / 4, EVENT_BOOT, h->id, 0, NULL, 0);
@@ -102,7 +115,9 @@ static void on_supervisor(struct world *w, const struct event *e)
 		return;
 	if (wait_for(w, e, s->paused_until, e->type == EVENT_SUPERVISOR ? &s->armed_ns : NULL))
 		return;
-	if (e->type == EVENT_FLOOR)
+	if (e->type == EVENT_EXEC)
+		life_exec(w, s);
+	else if (e->type == EVENT_FLOOR)
 		supervisor_floor_written(w, s);
 	else if (s->armed_ns == e->at_ns)
 		supervisor_timer(w, s);
@@ -114,6 +129,21 @@ static void on_hook_end(struct world *w, const struct event *e)
 
 	if (e->life == h->hook.life && !wait_for(w, e, h->frozen_until, NULL))
 		hook_end(w, h);
+}
+
+static void on_service_end(struct world *w, const struct event *e)
+{
+	struct host *h = e->p;
+
+	if (e->life == h->service.life && !wait_for(w, e, h->frozen_until, NULL))
+		service_end(w, h);
+}
+
+static void on_score(struct world *w, struct host *h)
+{
+	supervisor_scored(w, &h->supervisor);
+	heap_push(w, w->now_ns + w->params.score_every_ns + random_below(w, w->params.score_every_ns / 8),
+		  EVENT_SCORE, h->id, 0, NULL, 0);
 }
 
 static void dispatch(struct world *w, const struct event *e)
@@ -138,6 +168,18 @@ static void dispatch(struct world *w, const struct event *e)
 		break;
 	case EVENT_BOOT:
 		on_boot(w, &w->hosts[e->a]);
+		break;
+	case EVENT_EXEC:
+		on_supervisor(w, e);
+		break;
+	case EVENT_SERVICE_END:
+		on_service_end(w, e);
+		break;
+	case EVENT_HEALTH:
+		supervisor_health(w, &w->hosts[e->a].supervisor);
+		break;
+	case EVENT_SCORE:
+		on_score(w, &w->hosts[e->a]);
 		break;
 	case EVENT_HOOK_END:
 		on_hook_end(w, e);
@@ -199,5 +241,7 @@ void world_run(struct world *w, uint64_t seed)
 		w->events++;
 		mix(w, (uint64_t)e.at_ns << 8 | e.type);
 		dispatch(w, &e);
+		if (arena_low())
+			w->exhausted = w->over = true;
 	}
 }

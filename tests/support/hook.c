@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ static const struct {
 struct behaviour {
 	long sleep_ms;
 	int exit_status;
-	bool hang, ignore_term, fork_grandchild;
+	bool hang, ignore_term, fork_grandchild, fork_daemon;
 };
 
 struct line {
@@ -160,6 +162,8 @@ static void read_word(struct behaviour *b, const char *word)
 		b->ignore_term = true;
 	else if (strcmp(word, "fork-grandchild") == 0)
 		b->fork_grandchild = true;
+	else if (strcmp(word, "fork-daemon") == 0)
+		b->fork_daemon = true;
 	else if (strncmp(word, "say=", 4) == 0)
 		puts(word + 4);
 }
@@ -229,12 +233,43 @@ static void fork_grandchild(const char *hook, int timeline)
 	}
 }
 
+/* One that has left its parent, its session and its environment behind, and heeds no SIGTERM. */
+static void fork_daemon(const char *hook, int timeline)
+{
+	pid_t pid = fork();
+
+	if (pid == 0 && setsid() > 0 && fork() == 0) {
+		char *const words[] = { "test_hook", "--stay", NULL }, *const environment[] = { NULL };
+		struct line line;
+
+		signal(SIGTERM, SIG_IGN);
+		begin(&line, "grandchild", hook);
+		finish(&line, timeline);
+		execve("/proc/self/exe", words, environment);
+	}
+	if (pid == 0)
+		_exit(0);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0)
+		;
+}
+
+/* Those that may run beside the others. */
+static bool stands_apart(const char *hook)
+{
+	return strcmp(hook, "notify") == 0 || strcmp(hook, "check") == 0 || strcmp(hook, "score") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct behaviour behaviour = { 0 };
 	struct line line;
 	int timeline;
 
+	if (argc == 2 && strcmp(argv[1], "--stay") == 0) {
+		prctl(PR_SET_NAME, "test_hook");
+		pass_time(GRANDCHILD_LIFE_MS);
+		return 0;
+	}
 	if (argc < 4) {
 		fprintf(stderr, "usage: %s HOOK TIMELINE BEHAVIOUR-FILE [WORD]...\n", argv[0]);
 		return 64;
@@ -244,7 +279,7 @@ int main(int argc, char **argv)
 		return 98;
 	begin(&line, "start", argv[1]);
 	add_environment(&line);
-	add_number(&line, "overlaps", strcmp(argv[1], "notify") == 0 ? 0 : (long long)other_hook(argv[3]));
+	add_number(&line, "overlaps", stands_apart(argv[1]) ? 0 : (long long)other_hook(argv[3]));
 	finish(&line, timeline);
 
 	for (int i = 4; i < argc; i++)
@@ -253,6 +288,8 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = behaviour.ignore_term ? SIG_IGN : on_term }, NULL);
 	if (behaviour.fork_grandchild)
 		fork_grandchild(argv[1], timeline);
+	if (behaviour.fork_daemon)
+		fork_daemon(argv[1], timeline);
 	pass_time(behaviour.hang ? -1 : behaviour.sleep_ms);
 
 	begin(&line, "end", argv[1]);

@@ -1,4 +1,5 @@
-# Sourced by tests/run and tests/demo: what is missing is installed, then everything is built.
+# shellcheck shell=bash disable=SC2154 # who sources it sets source_dir
+# Sourced by the commands here: what is missing is installed, then everything is built.
 
 say() {
 	printf '== %s\n' "$*" >&2

@@ -48,6 +48,7 @@ struct message {
 	char name[TENURE_CANDIDATE_SIZE];
 	int64_t czxid, owner;
 	int32_t version;
+	bool mark; /* SURVEY */
 	struct small_record record;
 	char names[ZNODES][TENURE_CANDIDATE_SIZE];
 	size_t name_count;
@@ -86,6 +87,30 @@ struct disk {
 	int64_t told_seen, told_durable; /* as the core has it */
 };
 
+/* The score hook of a member, and what its member record says of it. */
+struct score {
+	bool known, running;
+	int64_t value, taken;
+	int64_t began_ns; /* the run that took the last one */
+	int64_t running_since_ns;
+};
+
+/*
+ * What a client has seen of the scores: noted from first place for a vacancy, and looked at. Kept apart from the core,
+ * as the shell keeps it, and to judge the core by.
+ */
+struct scores {
+	struct {
+		int64_t session; /* of the member record; 0: not seen */
+		int64_t taken;
+	} marks[CLIENTS];
+	int64_t asked_after, asked_before; /* a mark, for whose end, and by which candidate */
+	int64_t marked_ns, marked_after, marked_before;
+	bool looked, better; /* since that mark */
+	bool stepped;
+	int64_t stepped_after;
+};
+
 struct client {
 	struct elector core;
 	unsigned index;
@@ -117,6 +142,8 @@ struct client {
 	bool unsure;  /* its elector crashed: the queue may hold what it never told of */
 	struct fencing fencing;
 	struct disk disk;
+	struct score score;
+	struct scores scores;
 	unsigned leads, lost, lefts, purged;
 	int64_t lost_token;
 	enum tenure_reason reason; /* of the last LEAD or LOST */
@@ -150,9 +177,10 @@ struct world {
 	unsigned term_count;
 	int64_t last_led;
 	bool auto_renew; /* settle() renews leases */
+	bool auto_score; /* pass() has every member take its score again and again */
 	bool obliging;	 /* settle() lets fence_peer succeed and the disk be fast */
 	/* What happened, to know that it did. */
-	unsigned fenced_writes, blind_takes, late_floors;
+	unsigned fenced_writes, blind_takes, late_floors, looks, backward_steps;
 };
 
 static struct message boxes[CLIENTS][BOX];
@@ -357,6 +385,25 @@ static void check_delay(struct world *w, const struct client *c)
 								       c->core.config.takeover_delay_ns);
 }
 
+static bool ended_uncleanly(const struct tenure_incumbent *i)
+{
+	return i->clean == TENURE_CLEAN_UNKNOWN || (i->token != 0 && i->clean != TENURE_CLEAN_YES);
+}
+
+/* Behind an unclean end office is for who has looked at new scores and found none better, or has stepped back. */
+static void check_scores(struct world *w, const struct client *c)
+{
+	const struct tenure_incumbent *last = &c->core.outlook.incumbent;
+	const struct scores *s = &c->scores;
+
+	if (c->core.config.score_slack < 0 || !ended_uncleanly(last) || strcmp(c->core.successor, c->member) == 0)
+		return;
+	if (s->stepped && s->stepped_after == last->token)
+		return;
+	CHECK_RUN(&w->run, s->marked_after == last->token && s->marked_before == c->core.own.czxid);
+	CHECK_RUN(&w->run, s->looked && !s->better);
+}
+
 /* Promise S4: none takes office before an unclean predecessor has been fenced, where fence_peer is set. */
 static void check_take(struct world *w, const struct client *c)
 {
@@ -509,12 +556,18 @@ static void execute(struct world *w, struct client *c)
 	struct message *m;
 
 	memmove(c->outbox, c->outbox + 1, sizeof c->outbox[0] * --c->out_count);
+	/* A survey is many requests, so that others overtake it. */
+	if (command.op == ELECTOR_OP_SURVEY && c->out_count > 0 && random_once_in(&w->run, 2)) {
+		c->outbox[c->out_count++] = command;
+		return;
+	}
 	if (c->session_ends_ns != 0)
 		return;
 	memset(&scratch, 0, offsetof(struct message, names));
 	scratch.name_count = 0;
 	scratch.op = command.op;
 	scratch.generation = command.generation;
+	scratch.mark = command.mark;
 	scratch.result = carry_out(w, c, &command, &scratch);
 	scratch.record = w->record;
 	scratch.version = w->version;
@@ -594,6 +647,7 @@ static void supervise_fencing(struct world *w, struct client *c, const struct el
 	CHECK_RUN(&w->run, c->core.config.fence_peer && !f->asked);
 	CHECK_RUN(&w->run,
 		  c->connected && c->lease_ns - w->now_ns >= tenure_budget_need(&w->config.budget, T));
+	check_scores(w, c);
 	f->asked = f->wanted = true;
 	f->asked_for = command->token;
 	f->asks++;
@@ -657,6 +711,25 @@ static void supervise_lead(struct world *w, struct client *c, const struct elect
 	CHECK_RUN(&w->run, in_office == !c->excused); /* S1 */
 }
 
+/* Once per vacancy; for a better replica only behind a look that found one, and not while a hook is at work. */
+static void supervise_step_back(struct world *w, struct client *c, enum elector_note why)
+{
+	struct scores *s = &c->scores;
+	const int64_t after = c->core.outlook.incumbent.token;
+
+	if (why != ELECTOR_NOTE_STEP_BACK && why != ELECTOR_NOTE_STEP_BACK_SCORE)
+		return;
+	CHECK_RUN(&w->run, !s->stepped || s->stepped_after != after);
+	s->stepped = true;
+	s->stepped_after = after;
+	if (why == ELECTOR_NOTE_STEP_BACK)
+		return;
+	w->backward_steps++;
+	CHECK_RUN(&w->run, c->core.config.score_slack >= 0 && s->looked && s->better);
+	CHECK_RUN(&w->run, s->marked_after == after && s->marked_before == c->core.own.czxid);
+	CHECK_RUN(&w->run, !c->fencing.asked);
+}
+
 static void supervise(struct world *w, struct client *c, const struct elector_command *command)
 {
 	switch (command->type) {
@@ -685,6 +758,7 @@ static void supervise(struct world *w, struct client *c, const struct elector_co
 		break;
 	case ELECTOR_DO_NOTE:
 		c->notes[command->note]++;
+		supervise_step_back(w, c, command->note);
 		break;
 	default:
 		break;
@@ -703,8 +777,10 @@ static void check_request(struct world *w, struct client *c, const struct electo
 	if (command->op == ELECTOR_OP_DELETE || command->op == ELECTOR_OP_PURGE ||
 	    command->op == ELECTOR_OP_CHECK)
 		CHECK_RUN(&w->run, command->name[0] != '\0');
-	if (command->op == ELECTOR_OP_WRITE && command->edit == TENURE_EDIT_TAKE)
+	if (command->op == ELECTOR_OP_WRITE && command->edit == TENURE_EDIT_TAKE) {
 		CHECK_RUN(&w->run, !c->fencing.asked);
+		check_scores(w, c);
+	}
 }
 
 static void step_core(struct world *w, struct client *c, struct elector_event *event)
@@ -723,6 +799,10 @@ static void step_core(struct world *w, struct client *c, struct elector_event *e
 		if (update.commands[i].type == ELECTOR_DO_REQUEST) {
 			check_request(w, c, &update.commands[i]);
 			c->outbox[c->out_count++] = update.commands[i];
+			if (update.commands[i].mark) {
+				c->scores.asked_after = c->core.outlook.incumbent.token;
+				c->scores.asked_before = c->core.own.czxid;
+			}
 		} else {
 			supervise(w, c, &update.commands[i]);
 		}
@@ -741,7 +821,95 @@ static void deliver_event(struct world *w, struct client *c, struct elector_even
 	step_core(w, c, &event);
 }
 
-static void survey(struct world *w, struct elector_done *done)
+/* ---- scores ---- */
+
+static void begin_score(struct world *w, struct client *c)
+{
+	c->score.running = true;
+	c->score.running_since_ns = w->now_ns;
+}
+
+/* The run ends; what it printed is published. */
+static void end_score(struct client *c, bool ok, int64_t value)
+{
+	struct score *score = &c->score;
+
+	score->running = false;
+	score->known = ok;
+	if (!ok)
+		return;
+	score->value = value;
+	score->taken++;
+	score->began_ns = score->running_since_ns;
+}
+
+static void note_scores(struct world *w, struct client *c)
+{
+	struct scores *s = &c->scores;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		const struct client *peer = &w->clients[i];
+
+		s->marks[i].session = peer->session_ends_ns == 0 ? peer->session : 0;
+		s->marks[i].taken = peer->score.taken;
+	}
+	s->marked_ns = w->now_ns;
+	s->marked_after = s->asked_after;
+	s->marked_before = s->asked_before;
+	s->looked = false;
+}
+
+/* Nobody may look: nobody is known to be better. */
+static void scores_hidden(struct client *c)
+{
+	struct scores *s = &c->scores;
+
+	if (c->core.survey == ELECTOR_SURVEY_OTHERS)
+		return;
+	s->marked_after = s->asked_after;
+	s->marked_before = s->asked_before;
+	s->looked = true;
+	s->better = false;
+}
+
+/* The rule by which the shell knows that a score began after the mark; that it does is checked here. */
+static bool fresh_score(struct world *w, const struct client *c, const struct client *peer)
+{
+	const struct scores *s = &c->scores;
+	bool fresh = peer->score.known && s->marks[peer->index].session == peer->session &&
+		     peer->score.taken >= s->marks[peer->index].taken + 2;
+
+	if (fresh)
+		CHECK_RUN(&w->run, peer->score.began_ns >= s->marked_ns);
+	return fresh;
+}
+
+/* What a look that decides is to find. */
+static void look_at_scores(struct world *w, struct client *c, const struct elector_peer *peers)
+{
+	const struct elector_peer *own = &peers[c->index];
+	struct scores *s = &c->scores;
+
+	s->better = false;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		long double ahead = (long double)peers[i].score - (long double)own->score;
+
+		if (i != c->index && peers[i].waiting && peers[i].eligible && peers[i].score_fresh &&
+		    (!own->score_fresh || ahead > (long double)c->core.config.score_slack))
+			s->better = true;
+	}
+	/* What counts was begun when the predecessor had gone. */
+	for (unsigned i = 0; i < w->term_count; i++)
+		for (unsigned k = 0; w->terms[i].token == s->marked_after && k < CLIENTS; k++)
+			CHECK_RUN(&w->run, w->terms[i].gone && (!peers[k].score_fresh ||
+								w->clients[k].score.began_ns >= w->terms[i].gone_ns));
+	s->looked = true;
+	w->looks++;
+	/* Once, when it is time. */
+	CHECK_RUN(&w->run, w->now_ns - s->marked_ns >= c->core.config.score_settle_ns);
+}
+
+static void survey(struct world *w, struct client *c, bool mark, struct elector_done *done)
 {
 	static struct elector_peer peers[CLIENTS];
 
@@ -754,7 +922,15 @@ static void survey(struct world *w, struct elector_done *done)
 		for (size_t k = 0; k < w->record.eligible_count; k++)
 			if (strcmp(w->record.eligible[k], peer->member) == 0)
 				peers[i].eligible = true;
+		peers[i].self = peer == c;
+		peers[i].score_fresh = fresh_score(w, c, peer);
+		peers[i].score = peers[i].score_fresh ? peer->score.value : 0;
 	}
+	if (mark)
+		note_scores(w, c);
+	else if (c->core.pending[ELECTOR_OP_SURVEY] == done->generation &&
+		 c->core.survey == ELECTOR_SURVEY_SCORES)
+		look_at_scores(w, c, peers);
 	done->peers = peers;
 	done->peer_count = CLIENTS;
 }
@@ -799,8 +975,10 @@ static void deliver(struct world *w, struct client *c)
 			names[i] = m->names[i];
 		done->names = names;
 		done->name_count = m->name_count;
-		if (m->op == ELECTOR_OP_SURVEY)
-			survey(w, done);
+		if (m->op == ELECTOR_OP_SURVEY && (m->result == ELECTOR_REFUSED || m->result == ELECTOR_NOAUTH))
+			scores_hidden(c);
+		else if (m->op == ELECTOR_OP_SURVEY && m->result == ELECTOR_OK)
+			survey(w, c, m->mark, done);
 	}
 	deliver_event(w, c, event);
 }
@@ -912,6 +1090,7 @@ static void restart_elector(struct world *w, struct client *c)
 	c->fencing.asked = c->fencing.wanted = false;
 	c->fencing.running = c->fencing.running && c->fencing.token != 0;
 	c->disk.told_seen = c->disk.told_durable = 0;
+	memset(&c->scores, 0, sizeof c->scores);
 	elector_init(&c->core, &config);
 	if (c->known_name[0] != '\0')
 		elector_restore(&c->core, c->known_name, c->known_czxid,
@@ -998,6 +1177,11 @@ static void pass(struct world *w, int64_t span_ns)
 		}
 		w->now_ns = next_ns;
 		timers(w);
+		for (unsigned i = 0; w->auto_score && i < CLIENTS; i++) {
+			if (w->clients[i].score.running)
+				end_score(&w->clients[i], true, w->clients[i].score.value);
+			begin_score(w, &w->clients[i]);
+		}
 		for (unsigned i = 0; w->auto_renew && i < CLIENTS; i++)
 			if (elector_wants_heartbeats(&w->clients[i].core))
 				renew(w, &w->clients[i], 3 * SECOND);
@@ -1033,6 +1217,7 @@ static void begin_world(struct world *w, uint64_t seed)
 	w->config.budget = default_budget();
 	w->config.backoff_ns = SECOND;
 	w->config.backoff_max_ns = 8 * SECOND;
+	w->config.score_slack = -1;
 	for (unsigned i = 0; i < CLIENTS; i++)
 		begin_client(w, i);
 }

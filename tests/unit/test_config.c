@@ -241,24 +241,11 @@ static void test_ranges(void **state)
 static void test_not_yet_supported(void **state)
 {
 	static const char *const set[] = {"http { listen = \"127.0.0.1:8650\" }",
-					  "realtime { lock_memory = true }",
-					  "realtime { priority = 1 }",
 					  "zookeeper { tls { ca = /a } }",
 					  "zookeeper { tls { cert = /a } }",
 					  "zookeeper { tls { key = /a } }",
-					  "election a { interop = true }",
-					  "election a { score_slack = 0 }",
-					  "election a { score_settle = 1s }",
-					  "election a { check { command = {\"/x\"} } }",
-					  "election a { check { fall = 4 } }",
-					  "election a { score { interval = 3s } }",
-					  "election a { service { command = {\"/x\"} } }",
-					  "election a { service { on_exit = restart } }"};
-	struct run r = accept_text(
-		"http { listen = \"\" } realtime { lock_memory = no priority = 0 }"
-		"zookeeper { tls { ca = \"\" } } election a { interop = off score_slack = -1 "
-		"check { command = {} rise = 2 } "
-		"score { interval = 2000ms } service { command = {} on_exit = leave } }");
+					  "election a { interop = true }"};
+	struct run r = accept_text("http { listen = \"\" } zookeeper { tls { ca = \"\" } } election a { interop = off }");
 
 	(void)state;
 	run_free(&r);
@@ -266,6 +253,61 @@ static void test_not_yet_supported(void **state)
 		refuse_with(set[i], ": not yet supported\n");
 	refuse("zookeeper {\n tls {\n  ca = /a\n } }\n", "t.conf:3: zookeeper: tls: ca: not yet supported\n");
 	refuse_with("http { listen = \"a b\" }", "has a space in it");
+}
+
+/*
+ * Goal: what runs beside the hooks is kept where it belongs, and is nothing by default; a setting without its
+ * command is pointed out.
+ * Method: everything set; nothing set; each setting alone.
+ */
+static void test_beside_hooks(void **state)
+{
+	static const char *const pointless[] = {"check { fall = 4 }", "check { command = {} interval = 3s }",
+						"score { timeout = 3s }", "service { on_exit = restart }",
+						"service { restart_limit = 0 }"};
+	struct run r = accept_text(
+		"realtime { lock_memory = yes priority = 7 } election a { score_slack = 16 score_settle = 9s "
+		"check { command = {\"/bin/true\", x} interval = 3s timeout = 2s rise = 4 fall = 5 } "
+		"score { command = {\"/bin/echo\"} interval = 4s timeout = 3s } "
+		"service { command = {\"/bin/sleep\", \"1\"} stop_timeout = 2s on_exit = restart restart_limit = 6 } }");
+	const struct config_election *e = &r.config->elections[0];
+	char text[128];
+
+	(void)state;
+	assert_true(r.config->lock_memory);
+	assert_int_equal(r.config->priority, 7);
+	assert_int_equal(e->check.hook.command.count, 2);
+	assert_int_equal(e->check.interval_ns, 3000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->check.hook.timeout_ns, 2000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->check.rise, 4);
+	assert_int_equal(e->check.fall, 5);
+	assert_string_equal(e->score.hook.command.words[0], "/bin/echo");
+	assert_int_equal(e->score.slack, 16);
+	assert_int_equal(config_score_settle(e), 9000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->service.stop_timeout_ns, 2000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->budget.stop_ns, 2000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->service.on_exit, CONFIG_EXIT_RESTART);
+	assert_int_equal(e->service.restart_limit, 6);
+	run_free(&r);
+
+	r = accept_text("election a { check { command = {} rise = 2 } score { interval = 2000ms } "
+			"service { command = {} on_exit = leave } }");
+	e = &r.config->elections[0];
+	assert_null(e->check.hook.command.words);
+	assert_null(e->service.command.words);
+	assert_int_equal(e->score.slack, -1);
+	assert_int_equal(config_score_settle(e), 5000 * TENURE_NS_PER_MS);
+	assert_int_equal(e->budget.stop_ns, 0);
+	run_free(&r);
+
+	for (size_t i = 0; i < sizeof(pointless) / sizeof(pointless[0]); i++) {
+		snprintf(text, sizeof(text), "election a { %s }", pointless[i]);
+		refuse_with(text, "there is no command in this section\n");
+	}
+	refuse_with("election a { score_slack = 0 }", "score_slack: there is no score command to compare by");
+	refuse_with("election a { service { command = {run} } }", "service: command: \"run\" is not an absolute path");
+	refuse_with("election a { service { command = {\"/bin/true\"} stop_timeout = 11s } }",
+		    "stop_timeout: does not fit the lease: stop 11 s + lose 0 s");
 }
 
 /*
@@ -1126,6 +1168,7 @@ int main(void)
 		cmocka_unit_test(test_options_documented),
 		cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_explain_guards),
+		cmocka_unit_test(test_beside_hooks),
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_watchdog_fits),
 		cmocka_unit_test(test_same),

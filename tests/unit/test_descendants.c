@@ -205,6 +205,53 @@ static void crowd(void **state)
 	assert_int_equal(kill_at_leisure("pg"), CROWD + 1);
 }
 
+/* The same with TENURE_EVENT=service. */
+static pid_t run_service(const char *script)
+{
+	char whole[256];
+
+	snprintf(whole, sizeof(whole), "export TENURE_EVENT=service; exec sh -c '%s'", script);
+	return run("TENURE_ELECTION=pg", whole);
+}
+
+/*
+ * Goal: of an election only the service goes, with what it has started, and what else is in its session.
+ */
+static void service_alone(void **state)
+{
+	pid_t daemon = run("TENURE_ELECTION=pg", "echo $$; exec sleep 300");
+	pid_t service = run_service("echo $$; exec sleep 300");
+	pid_t scrubbed = run("NOTHING=1", "setsid sh -c 'echo $$; exec sleep 300' &");
+	pid_t stranger = run("TENURE_EVENT=service", "echo $$; exec sleep 300");
+
+	(void)state;
+	assert_int_equal(descendants_sweep_service("pg", scrubbed, INT64_C(10000000000)), DESCENDANTS_SOME);
+	wait_until_dead(service);
+	wait_until_dead(scrubbed);
+	assert_true(is_alive(daemon));
+	assert_true(is_alive(stranger));
+	assert_int_equal(descendants_sweep_service("pg", 0, INT64_C(10000000000)), DESCENDANTS_NONE);
+	assert_int_equal(kill(stranger, SIGKILL), 0);
+}
+
+/*
+ * Goal: a look that saw too little does not say that nothing is left.
+ */
+static void too_little_seen(void **state)
+{
+	pid_t other = run("TENURE_ELECTION=other", "echo $$; exec sleep 300");
+	/* Not another program: the shell would hand its PWD on. */
+	pid_t bare = run("", "exec env -i sh -c 'echo $$; kill -STOP $$'");
+
+	(void)state;
+	assert_int_equal(descendants_sweep_service("pg", 0, INT64_C(10000000000)), DESCENDANTS_UNSURE);
+	assert_int_equal(kill(bare, SIGKILL), 0);
+	wait_until_dead(bare);
+	assert_int_equal(descendants_sweep_service("pg", 0, 0), DESCENDANTS_UNSURE);
+	assert_int_equal(descendants_sweep_service("pg", 0, INT64_C(10000000000)), DESCENDANTS_NONE);
+	assert_true(is_alive(other));
+}
+
 #define scenario(function) cmocka_unit_test_teardown(function, kill_and_reap)
 
 int main(void)
@@ -212,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		scenario(daemon_is_found), scenario(others_are_spared), scenario(environment_of_its_own),
 		scenario(large_environment), scenario(forking_is_bounded), scenario(crowd),
+		scenario(service_alone), scenario(too_little_seen),
 	};
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);

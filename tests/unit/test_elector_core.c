@@ -1365,6 +1365,425 @@ static void test_fencing_and_lease(void **state)
 	assert_int_equal(c->leads, 1);
 }
 
+/* ---- the best replica ---- */
+
+enum { SLACK = 10 };
+static const int64_t settle_ns = 5 * SECOND;
+
+/* As begin_led() with these settings; the scores of all are known. */
+static void begin_replicas(unsigned count, bool fence_peer, int64_t delay_ns)
+{
+	begin_world(w, 1);
+	w->config.score_slack = SLACK;
+	w->config.score_settle_ns = settle_ns;
+	w->config.fence_peer = fence_peer;
+	w->config.takeover_delay_ns = delay_ns;
+	for (unsigned i = 0; i < count; i++) {
+		begin_client(w, i);
+		reconnect(w, client(i));
+		tell_stand(w, client(i));
+		settle(w);
+	}
+	pass(w, 2 * SECOND);
+	tell_active(w, client(0));
+	settle(w);
+	assert_int_equal(client(0)->leads, 1);
+	assert_int_equal(w->record.incumbent.phase, TENURE_PHASE_ACTIVE);
+}
+
+static void die(unsigned index)
+{
+	disconnect(w, client(index));
+	expire(w, client(index));
+	settle(w);
+}
+
+static void take_scores(unsigned index, unsigned count, int64_t value)
+{
+	while (count-- > 0) {
+		begin_score(w, client(index));
+		end_score(client(index), true, value);
+	}
+}
+
+static void swap_inbox(struct client *c, unsigned a, unsigned b)
+{
+	struct message *m = c->inbox[a];
+
+	c->inbox[a] = c->inbox[b];
+	c->inbox[b] = m;
+}
+
+/*
+ * Goal: the highest score goes first when it is higher by more than the slack; one that is not known is the lowest.
+ * Method: the first of two has so many runs, the last of which gave so much, and so has the second.
+ */
+static void test_best_replica(void **state)
+{
+	static const struct {
+		unsigned own_runs;
+		int64_t own;
+		unsigned other_runs;
+		int64_t other;
+		bool steps_back;
+	} cases[] = {
+		{2, 100, 2, 111, true},
+		{2, 100, 2, 110, false},
+		{2, 100, 2, 100, false},
+		{2, 100, 2, 50, false},
+		{0, 100, 2, 50, true},
+		{0, 100, 0, 100, false},
+		{2, 100, 0, 200, false},
+		/* One run alone may have begun before the leader had gone. */
+		{2, 100, 1, 200, false},
+		{1, 100, 2, 50, true},
+		{2, INT64_MIN, 2, INT64_MAX, true},
+		{2, INT64_MAX, 2, INT64_MIN, false},
+		{2, INT64_MIN, 2, INT64_MIN + SLACK, false},
+		{2, INT64_MIN, 2, INT64_MIN + SLACK + 1, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		begin_replicas(3, false, 0);
+		take_scores(1, 1, 100);
+		take_scores(2, 1, 1000);
+		die(0);
+		assert_int_equal(client(1)->core.blocker, ELECTOR_BLOCKED_SCORE);
+		take_scores(1, cases[i].own_runs, cases[i].own);
+		take_scores(2, cases[i].other_runs, cases[i].other);
+		pass(w, settle_ns);
+		assert_int_equal(client(1)->notes[ELECTOR_NOTE_STEP_BACK_SCORE], cases[i].steps_back);
+		assert_int_equal(client(1)->leads, !cases[i].steps_back);
+		/* The next one makes sure as well: there may be a better one still. */
+		take_scores(2, 2, cases[i].other);
+		pass(w, settle_ns + SECOND);
+		assert_int_equal(client(2)->leads, cases[i].steps_back);
+		assert_int_equal(client(1)->leads, !cases[i].steps_back);
+		assert_int_equal(znodes_of(w, client(1)->session), 1);
+	}
+}
+
+/*
+ * Goal: the wait is as long as it is set, is not held against the candidate, and one look ends it. Method: a wait
+ * longer than take_office_limit; only timers.
+ */
+static void test_score_settle(void **state)
+{
+	struct client *c = client(1);
+
+	(void)state;
+	begin_replicas(2, false, 0);
+	c->core.config.score_settle_ns = 3 * T;
+	die(0);
+	assert_int_equal(elector_deadline(&c->core), w->now_ns + 3 * T);
+	pass(w, 3 * T - 1);
+	assert_int_equal(c->core.blocker, ELECTOR_BLOCKED_SCORE);
+	assert_int_equal(c->notes[ELECTOR_NOTE_BLOCKED], 1);
+	assert_int_equal(c->notes[ELECTOR_NOTE_LIMIT], 0);
+	assert_int_equal(w->looks, 0);
+	pass(w, 1);
+	assert_int_equal(w->looks, 1);
+	assert_int_equal(c->leads, 1);
+	assert_int_equal(c->reason, TENURE_REASON_ELECTION);
+}
+
+/*
+ * Goal: nobody waits for scores but after an unclean end, nor for them when they are off, nor when it is named.
+ * Method: a first election and a handoff; a crash without a slack; a crash of which the named one is left first.
+ */
+static void test_scores_not_minded(void **state)
+{
+	(void)state;
+	begin_replicas(2, false, 0);
+	tell_give_up(w, client(0));
+	settle(w);
+	assert_int_equal(client(1)->leads, 1);
+	assert_int_equal(client(1)->reason, TENURE_REASON_HANDOFF);
+
+	begin_replicas(2, false, 0);
+	client(1)->core.config.score_slack = -1;
+	die(0);
+	assert_int_equal(client(1)->leads, 1);
+
+	begin_replicas(2, false, 0);
+	strcpy(w->record.successor, "m1");
+	touch_record(w);
+	settle(w);
+	die(0);
+	assert_int_equal(client(1)->leads, 1);
+	assert_int_equal(client(1)->reason, TENURE_REASON_SWITCHOVER);
+	assert_int_equal(w->looks, 0);
+}
+
+/*
+ * Goal: every end but a clean one is minded: one that was fenced, the own one, one of which nothing is known. Method:
+ * such a record, and two who queue.
+ */
+static void test_unclean_ends(void **state)
+{
+	static const struct tenure_incumbent ends[] = {
+		{.member = "m9", .token = 9, .clean = TENURE_CLEAN_NO},
+		{.member = "m9", .token = 9, .clean = TENURE_CLEAN_FENCED},
+		{.member = "m9", .token = 9, .clean = TENURE_CLEAN_UNKNOWN},
+		{.member = "m0", .token = 9, .clean = TENURE_CLEAN_NO},
+		{.clean = TENURE_CLEAN_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		begin_world(w, 1);
+		w->config.score_slack = SLACK;
+		w->config.score_settle_ns = settle_ns;
+		w->path = true;
+		w->record.incumbent = ends[i];
+		for (unsigned k = 0; k < 2; k++) {
+			begin_client(w, k);
+			reconnect(w, client(k));
+			tell_stand(w, client(k));
+			settle(w);
+		}
+		assert_int_equal(client(0)->core.blocker, ELECTOR_BLOCKED_SCORE);
+		/* The second has joined behind the mark: how many it had taken by then is not known. */
+		take_scores(0, 2, 1);
+		take_scores(1, 9, 50);
+		pass(w, settle_ns - 1);
+		assert_int_equal(client(0)->leads, 0);
+		pass(w, 1);
+		assert_int_equal(client(0)->leads, 1);
+	}
+}
+
+/*
+ * Goal: who steps back has fenced nobody, and takeover_delay runs meanwhile, for each that comes first. Method: a
+ * delay longer than the wait; the second is the better one.
+ */
+static void test_score_before_fence(void **state)
+{
+	const int64_t delay_ns = settle_ns + 3 * SECOND;
+
+	(void)state;
+	begin_replicas(3, true, delay_ns);
+	die(0);
+	take_scores(1, 2, 1);
+	take_scores(2, 2, 100);
+	pass(w, settle_ns);
+	assert_int_equal(client(1)->notes[ELECTOR_NOTE_STEP_BACK_SCORE], 1);
+	assert_int_equal(client(1)->fencing.asks, 0);
+	assert_int_equal(client(2)->core.blocker, ELECTOR_BLOCKED_SCORE);
+	take_scores(2, 2, 100);
+	pass(w, settle_ns);
+	assert_int_equal(client(2)->core.blocker, ELECTOR_BLOCKED_DELAY);
+	pass(w, delay_ns - settle_ns - 1);
+	assert_int_equal(client(2)->fencing.asks, 0);
+	pass(w, 1);
+	assert_int_equal(client(2)->fencing.asks, 1);
+	answer(2, true);
+	assert_int_equal(client(2)->leads, 1);
+	assert_int_equal(w->looks, 2);
+	assert_int_equal(client(1)->fencing.asks, 0);
+}
+
+/* Goal: a vacancy is yielded once by each. Method: the better one dies before it leads; nobody waits again. */
+static void test_score_step_back_once(void **state)
+{
+	(void)state;
+	begin_replicas(3, false, 0);
+	die(0);
+	take_scores(1, 2, 1);
+	take_scores(2, 2, 100);
+	pass(w, settle_ns);
+	assert_int_equal(client(2)->core.blocker, ELECTOR_BLOCKED_SCORE);
+	die(2);
+	assert_int_equal(client(1)->leads, 1);
+	assert_int_equal(client(1)->notes[ELECTOR_NOTE_STEP_BACK_SCORE], 1);
+
+	/* The next vacancy is another one. */
+	reconnect(w, client(2));
+	tell_stand(w, client(2));
+	settle(w);
+	reconnect(w, client(0));
+	tell_give_up(w, client(0));
+	tell_stand(w, client(0));
+	settle(w);
+	pass(w, 2 * SECOND);
+	die(1);
+	assert_int_equal(client(2)->core.blocker, ELECTOR_BLOCKED_SCORE);
+	take_scores(0, 2, 100);
+	take_scores(2, 2, 1);
+	pass(w, settle_ns);
+	assert_int_equal(client(2)->notes[ELECTOR_NOTE_STEP_BACK_SCORE], 1);
+	pass(w, settle_ns + SECOND);
+	assert_int_equal(client(0)->leads, 2);
+}
+
+/*
+ * Goal: what the record says comes first, and a better score of one who may not or does not wait counts nothing.
+ * Method: paused, and resumed; the best one not eligible, the next one not in the queue.
+ */
+static void test_score_and_objections(void **state)
+{
+	(void)state;
+	begin_replicas(4, false, 0);
+	w->record.paused = true;
+	w->record.eligible_count = 2;
+	strcpy(w->record.eligible[0], "m1");
+	strcpy(w->record.eligible[1], "m3");
+	touch_record(w);
+	settle(w);
+	die(0);
+	take_scores(1, 2, 1);
+	take_scores(2, 2, 100);
+	pass(w, 2 * settle_ns);
+	assert_int_equal(client(1)->core.blocker, ELECTOR_BLOCKED_PAUSED);
+	w->record.paused = false;
+	touch_record(w);
+	settle(w);
+	assert_int_equal(client(1)->core.blocker, ELECTOR_BLOCKED_SCORE);
+	tell_retire(w, client(3));
+	settle(w);
+	take_scores(1, 2, 1);
+	take_scores(2, 2, 100);
+	take_scores(3, 2, 1000);
+	pass(w, settle_ns);
+	assert_int_equal(client(1)->leads, 1);
+	assert_int_equal(w->looks, 1);
+}
+
+/* Goal: an incumbent that is clean after all is not waited for any more. Method: its mark comes meanwhile. */
+static void test_score_clean_after_all(void **state)
+{
+	(void)state;
+	begin_replicas(3, false, 0);
+	die(0);
+	take_scores(2, 2, 100);
+	pass(w, SECOND);
+	reconnect(w, client(0));
+	tell_give_up(w, client(0));
+	settle(w);
+	assert_int_equal(w->record.incumbent.token, client(1)->term);
+	assert_int_equal(client(1)->leads, 1);
+	assert_int_equal(w->looks, 0);
+}
+
+/*
+ * Goal: a cut costs the wait nothing, lost replies are asked for again, and a crash begins anew. Method: a cut behind
+ * the mark's request, in the wait, and behind the look's; then a crash in the wait.
+ */
+static void test_score_and_faults(void **state)
+{
+	struct client *c = client(1);
+	int64_t settled_ns;
+
+	(void)state;
+	begin_replicas(3, false, 0);
+	disconnect(w, client(0));
+	expire(w, client(0));
+	deliver(w, c);
+	lose_reply(c, ELECTOR_OP_SURVEY);
+	reconnect(w, c);
+	settle(w);
+	settled_ns = elector_deadline(&c->core);
+	assert_int_equal(settled_ns, w->now_ns + settle_ns);
+	pass(w, SECOND);
+	disconnect(w, c);
+	w->now_ns += SECOND;
+	reconnect(w, c);
+	settle(w);
+	assert_int_equal(elector_deadline(&c->core), settled_ns);
+	w->now_ns = settled_ns;
+	timers(w);
+	lose_reply(c, ELECTOR_OP_SURVEY);
+	take_scores(2, 2, 100);
+	reconnect(w, c);
+	settle(w);
+	assert_int_equal(c->notes[ELECTOR_NOTE_STEP_BACK_SCORE], 1);
+	assert_int_equal(client(2)->core.blocker, ELECTOR_BLOCKED_SCORE);
+	take_scores(2, 2, 100);
+	pass(w, SECOND);
+	restart_elector(w, client(2));
+	reconnect(w, client(2));
+	settle(w);
+	assert_int_equal(elector_deadline(&client(2)->core), w->now_ns + settle_ns);
+	pass(w, settle_ns);
+	assert_int_equal(client(2)->leads, 1);
+}
+
+/*
+ * Goal: while the fence_peer hook is at work nobody steps back. Method: it works on one incumbent when the record
+ * becomes unreadable, which is another vacancy; a better one waits.
+ */
+static void test_score_while_fencing(void **state)
+{
+	struct client *c = client(1);
+
+	(void)state;
+	begin_replicas(3, true, 0);
+	die(0);
+	pass(w, settle_ns);
+	assert_int_equal(c->fencing.asks, 1);
+	garble_record(w);
+	settle(w);
+	assert_int_equal(c->fencing.taken_back, 1);
+	take_scores(2, 2, 100);
+	pass(w, settle_ns);
+	take_scores(2, 2, 100);
+	assert_int_equal(c->core.blocker, ELECTOR_BLOCKED_FENCE);
+	answer(1, true);
+	assert_int_equal(c->core.blocker, ELECTOR_BLOCKED_SCORE);
+	take_scores(2, 2, 100);
+	pass(w, settle_ns);
+	assert_int_equal(c->notes[ELECTOR_NOTE_STEP_BACK_SCORE], 1);
+}
+
+/*
+ * Goal: scores noted for one vacancy are not those of another. Method: the record becomes unreadable while the mark's
+ * survey is under way, and is read again first.
+ */
+static void test_score_mark_of_another(void **state)
+{
+	struct client *c = client(1);
+
+	(void)state;
+	begin_replicas(3, false, 0);
+	disconnect(w, client(0));
+	expire(w, client(0));
+	deliver(w, c);
+	assert_int_equal(c->outbox[0].op, ELECTOR_OP_SURVEY);
+	execute(w, c);
+	garble_record(w);
+	/* The news come first, and what they lead to. */
+	assert_int_equal(c->in_count, 2);
+	swap_inbox(c, 0, 1);
+	deliver(w, c);
+	execute_until(c, ELECTOR_OP_READ);
+	swap_inbox(c, 0, 1);
+	deliver(w, c);
+	deliver(w, c);
+	assert_int_equal(c->core.settling, ELECTOR_SETTLE_MARK);
+	assert_int_equal(c->out_count, 1);
+	assert_true(c->outbox[0].mark);
+	settle(w);
+	pass(w, settle_ns);
+	assert_int_equal(c->leads, 1);
+}
+
+/* Goal: a member that may not look leads all the same. Method: SURVEY refused, and not permitted. */
+static void test_scores_hidden(void **state)
+{
+	static const enum elector_result answers[] = {ELECTOR_REFUSED, ELECTOR_NOAUTH};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(answers); i++) {
+		begin_replicas(3, false, 0);
+		client(1)->answers[ELECTOR_OP_SURVEY] = answers[i];
+		die(0);
+		take_scores(2, 2, 100);
+		pass(w, 2 * SECOND);
+		assert_int_equal(client(1)->leads, 1);
+	}
+}
+
 /* ---- the token floor ---- */
 
 /* COUNT clients that keep a floor, of which no core has been told yet. */
@@ -2068,6 +2487,20 @@ static void random_time(void)
 		}
 }
 
+/* The score hook begins or ends. Now and then it fails; its values are close together, and at times the extremes. */
+static void random_score(struct client *c)
+{
+	static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 2, INT64_MAX - 2, INT64_MAX};
+	int64_t value = random_below(&w->run, 8);
+
+	if (random_once_in(&w->run, 8))
+		value = extremes[random_below(&w->run, (int64_t)COUNT_OF(extremes))];
+	if (c->score.running)
+		end_score(c, !random_once_in(&w->run, 8), value);
+	else
+		begin_score(w, c);
+}
+
 /* The fence_peer hook ends, or the disk has news. */
 static bool random_report(struct client *c)
 {
@@ -2246,6 +2679,8 @@ static void random_step(void)
 		renew(w, c, random_below(&w->run, 8 * SECOND));
 	else if (dice < 97)
 		random_whim();
+	else if (dice < 98)
+		random_score(c);
 	else if (random_below(&w->run, 8) < (int64_t)(w->run.seed % 8))
 		random_fault();
 }
@@ -2270,12 +2705,16 @@ static void random_settings(void)
 	w->config.floor = random_once_in(&w->run, 3);
 	if (random_once_in(&w->run, 3))
 		w->config.takeover_delay_ns = random_below(&w->run, 4 * SECOND);
+	if (random_once_in(&w->run, 2)) {
+		w->config.score_slack = random_once_in(&w->run, 8) ? INT64_MAX : random_below(&w->run, 4);
+		w->config.score_settle_ns = random_below(&w->run, 3 * SECOND);
+	}
 }
 
 /* All faults end. */
 static void heal(void)
 {
-	w->auto_renew = w->obliging = true;
+	w->auto_renew = w->obliging = w->auto_score = true;
 	for (unsigned i = 0; i < GHOSTS; i++)
 		if (w->ghosts[i].session != 0)
 			end_session(w, w->ghosts[i].session);
@@ -2338,12 +2777,13 @@ static void check_healed(void)
  * LEAD only while the own znode was first when the record was committed; tokens grow; one member in office
  * at a time, but for one whose znode was taken away; never more than two own znodes, none after LEFT; no
  * timer spins; no office behind an incumbent that was not fenced, none while a hook is at work, none by a
- * token that is not on disk; one fencing at a time, taken back once at most; when the faults end there is one
+ * token that is not on disk; none behind an unclean end before scores taken since were looked at, and none better
+ * was seen; one fencing at a time, taken back once at most; when the faults end there is one
  * leader. Method: four cores, 20,000 seeds, settings drawn by lot; the trouble grows with the seed modulo 8.
  */
 static void test_random(void **state)
 {
-	unsigned terms = 0, fenced = 0, blind = 0, taken_back = 0, late_floors = 0;
+	unsigned terms = 0, fenced = 0, blind = 0, taken_back = 0, late_floors = 0, looks = 0, backward_steps = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -2365,6 +2805,8 @@ static void test_random(void **state)
 		fenced += w->fenced_writes;
 		blind += w->blind_takes;
 		late_floors += w->late_floors;
+		looks += w->looks;
+		backward_steps += w->backward_steps;
 		for (unsigned i = 0; i < CLIENTS; i++)
 			taken_back += client(i)->fencing.taken_back;
 	}
@@ -2374,6 +2816,8 @@ static void test_random(void **state)
 	assert_true(blind > SEEDS / 100);
 	assert_true(taken_back > SEEDS / 100);
 	assert_true(late_floors > SEEDS / 10);
+	assert_true(looks > SEEDS / 4);
+	assert_true(backward_steps > SEEDS / 50);
 }
 
 int main(void)
@@ -2423,6 +2867,18 @@ int main(void)
 		cmocka_unit_test(test_clean_before_fenced),
 		cmocka_unit_test(test_crash_while_fencing),
 		cmocka_unit_test(test_fencing_and_lease),
+		cmocka_unit_test(test_best_replica),
+		cmocka_unit_test(test_score_settle),
+		cmocka_unit_test(test_scores_not_minded),
+		cmocka_unit_test(test_unclean_ends),
+		cmocka_unit_test(test_score_before_fence),
+		cmocka_unit_test(test_score_step_back_once),
+		cmocka_unit_test(test_score_and_objections),
+		cmocka_unit_test(test_score_clean_after_all),
+		cmocka_unit_test(test_score_and_faults),
+		cmocka_unit_test(test_score_while_fencing),
+		cmocka_unit_test(test_score_mark_of_another),
+		cmocka_unit_test(test_scores_hidden),
 		cmocka_unit_test(test_floor),
 		cmocka_unit_test(test_floor_limit),
 		cmocka_unit_test(test_floor_seen),

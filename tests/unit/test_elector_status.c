@@ -37,7 +37,7 @@ static struct message make_state(enum role_state role, int64_t token)
 	m.u.state.state = (uint32_t)role;
 	m.u.state.since_ms = 1700000000123;
 	m.u.state.transitions = 5;
-	m.u.state.healthy = true;
+	m.u.state.healthy = m.u.state.health_known = true;
 	return m;
 }
 
@@ -317,6 +317,31 @@ static void test_blocked(void **state)
 	assert_null(facts.blocked);
 }
 
+/* Goal: health and score are told once they are known. Method: a check that has not decided, then sick; scores. */
+static void test_health_and_score(void **state)
+{
+	static const int64_t scores[] = {0, INT64_MIN, INT64_MAX};
+	struct message m = make_state(ROLE_STANDBY, 0);
+	const struct status_election election = make_leader(&m);
+	json_t *json;
+
+	(void)state;
+	m.u.state.health_known = m.u.state.healthy = false;
+	m.u.state.score = 7; /* of a run before one that failed */
+	json = status_election_json(&election, NOW);
+	assert_null_at(json, "healthy");
+	assert_null_at(json, "score");
+	json_decref(json);
+	m.u.state.health_known = m.u.state.has_score = true;
+	for (size_t i = 0; i < sizeof scores / sizeof *scores; i++) {
+		m.u.state.score = scores[i];
+		json = status_election_json(&election, NOW);
+		assert_true(json_is_false(json_object_get(json, "healthy")));
+		assert_number_at(json, "score", scores[i]);
+		json_decref(json);
+	}
+}
+
 /* Goal: the last hook's end is told apart from a signal. Method: one of each. */
 static void test_last_hook(void **state)
 {
@@ -416,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_known), cmocka_unit_test(test_leader),
 		cmocka_unit_test(test_no_lead_past_the_lease), cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_leads), cmocka_unit_test(test_standby), cmocka_unit_test(test_last_hook), cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_health_and_score),
 		cmocka_unit_test(test_lease_and_hold), cmocka_unit_test(test_lease_of_another_session),
 		cmocka_unit_test(test_agent), cmocka_unit_test(test_token), cmocka_unit_test(test_instant_text),
 	};

@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -255,6 +257,110 @@ static void full_pipe_drops(void **state)
 	assert_null(strstr(written(f), "dropped"));
 }
 
+/* The line that says how many were lost so far. */
+static const char *dropped_line(char *line, size_t size)
+{
+	snprintf(line, size, "log lines dropped total=%llu\n", (unsigned long long)log_dropped());
+	return line;
+}
+
+/*
+ * Goal: a reader that has gone costs lines and nothing else; another one is told how many, once.
+ * Method: close a FIFO's reading end, log, open it again.
+ */
+static void reader_that_leaves(void **state)
+{
+	struct fixture *f = *state;
+	char directory[] = "/tmp/tenure-log-XXXXXX", path[64], line[64];
+	uint64_t before = log_dropped();
+	void (*former)(int) = signal(SIGPIPE, SIG_IGN);
+	int fd;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/fifo", directory);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	close(f->reader);
+	f->reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(f->reader >= 0 && fd >= 0);
+	dup2(fd, 2);
+	close(fd);
+	log_open("supervisor", LOG_LEVEL_INFO, LOG_FORMAT_TEXT, LOG_TARGET_STDERR);
+	log_info("pg", "heard", " ");
+	assert_non_null(strstr(written(f), "heard"));
+	close(f->reader);
+	for (int i = 0; i < 3; i++)
+		log_info("pg", "nobody listens", " ");
+	assert_int_equal(log_dropped() - before, 3);
+	f->reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	log_info("pg", "heard again", " ");
+	assert_non_null(strstr(written(f), dropped_line(line, sizeof(line))));
+	assert_non_null(strstr(f->text, "heard again"));
+	log_info("pg", "once", " ");
+	assert_null(strstr(written(f), "dropped"));
+	unlink(path);
+	rmdir(directory);
+	signal(SIGPIPE, former);
+}
+
+/*
+ * Goal: a file that can take no more, or only a part of a line, costs lines; the part runs into no later line.
+ * Method: let the limit of a file's size end within a line; then raise it.
+ */
+static void file_that_is_full(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before = log_dropped();
+	void (*former)(int) = signal(SIGXFSZ, SIG_IGN);
+	struct rlimit limit, low;
+	FILE *file = tmpfile();
+	char line[64], *next;
+	ssize_t n;
+
+	assert_non_null(file);
+	assert_true(dup2(fileno(file), 2) >= 0);
+	log_open("supervisor", LOG_LEVEL_INFO, LOG_FORMAT_TEXT, LOG_TARGET_STDERR);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	low = limit;
+	low.rlim_cur = 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	for (int i = 0; i < 4; i++)
+		log_info("pg", "more than half of what the file may hold", " ");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(log_dropped() - before, 3);
+	log_info("pg", "room again", " ");
+	n = pread(fileno(file), f->text, sizeof(f->text) - 1, 0);
+	assert_true(n > 0);
+	f->text[n] = '\0';
+	next = strstr(f->text, dropped_line(line, sizeof(line)));
+	assert_non_null(next);
+	assert_non_null(strstr(next, "\n2"));
+	assert_non_null(strstr(next, "room again"));
+	while (next > f->text && next[-1] != '\n')
+		next--;
+	assert_int_equal(next[4], '-');
+	fclose(file);
+	signal(SIGXFSZ, former);
+}
+
+/*
+ * Goal: a full disk costs lines only, and they are counted.
+ * Method: /dev/full, which is always full.
+ */
+static void disk_that_is_full(void **state)
+{
+	uint64_t before = log_dropped();
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0 && dup2(fd, 2) >= 0);
+	close(fd);
+	log_open("supervisor", LOG_LEVEL_INFO, LOG_FORMAT_TEXT, LOG_TARGET_STDERR);
+	for (int i = 0; i < 5; i++)
+		log_info("pg", "nothing fits", " ");
+	assert_int_equal(log_dropped() - before, 5);
+}
+
 /*
  * Goal: stderr may be shared, so its own flags stay as they are.
  * Method: look at the flags of the descriptor after lines were logged.
@@ -312,6 +418,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(json_lines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_lines_are_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_pipe_drops, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(reader_that_leaves, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(file_that_is_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(disk_that_is_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shared_description_stays_blocking, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(reopening_leaks_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(hook_output_is_contained, set_up, tear_down),

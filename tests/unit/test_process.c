@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -699,6 +700,118 @@ static void closed_while_running(void **state)
 	assert_null(f->table.first);
 }
 
+static int start_without_process(struct fixture *f, char *why)
+{
+	char *const words[] = {f->script, NULL};
+	char *const environment[] = {NULL};
+
+	return process_start(&f->process, words, environment, NULL, why);
+}
+
+/*
+ * Goal: that no process can be made is told, with the cause, and costs nothing.
+ * Method: a child of this program becomes a user who may have no more of them.
+ */
+static void no_process_left(void **state)
+{
+	struct fixture *f = *state;
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0) {
+		struct rlimit none = {0, 0};
+		char why[PROCESS_WHY_SIZE] = "";
+		size_t before = open_descriptors();
+
+		if (setrlimit(RLIMIT_NPROC, &none) < 0 || setuid(65534) < 0)
+			_exit(1);
+		if (start_without_process(f, why) != -EAGAIN || !strstr(why, "Resource temporarily unavailable"))
+			_exit(2);
+		if (process_running(&f->process) || f->table.first || open_descriptors() != before)
+			_exit(3);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/*
+ * Goal: that there is no descriptor left is told, and costs none; the next run is as good as any.
+ * Method: the limit falls to what is open, and one more, two more...
+ */
+static void no_descriptor_left(void **state)
+{
+	struct fixture *f = *state;
+	size_t before = open_descriptors();
+	struct rlimit limit, low;
+	char why[PROCESS_WHY_SIZE];
+	int next = dup(0);
+
+	assert_int_equal(close(next), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	for (rlim_t room = 0; room < 6; room++) {
+		low.rlim_cur = (rlim_t)next + room;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		assert_int_equal(start_without_process(f, why), -EMFILE);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		assert_false(process_running(&f->process));
+		assert_int_equal(open_descriptors(), before);
+	}
+	run_script(f, "#!/bin/sh\nexit 0\n");
+	assert_int_equal(f->result.exit_status, 0);
+}
+
+static char heard[64];
+
+static void on_line(struct process *process, const char *line)
+{
+	(void)process;
+	snprintf(heard + strlen(heard), sizeof(heard) - strlen(heard), "%s|", line);
+}
+
+/*
+ * Goal: what is asked for on stdout is heard before the end is told, and is not logged; stderr is.
+ */
+static void stdout_is_heard(void **state)
+{
+	struct fixture *f = *state;
+
+	f->process.heard = on_line;
+	run_script(f, "#!/bin/sh\necho one\necho aside >&2\nprintf two\n");
+	assert_string_equal(heard, "one|two|");
+	assert_true(logged(f, "text=aside"));
+	assert_false(logged(f, "text=one"));
+}
+
+/*
+ * Goal: a child that an earlier image of this program has started is taken up: its end is told; what is no child is
+ * refused.
+ */
+static void child_is_taken_up(void **state)
+{
+	struct fixture *f = *state;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setsid();
+		raise(SIGSTOP);
+		_exit(3);
+	}
+	assert_false(process_adopt(&f->process, getppid()));
+	assert_true(process_adopt(&f->process, pid));
+	assert_true(process_running(&f->process));
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	kill(pid, SIGCONT);
+	turn_until_done(f, 1);
+	assert_int_equal(f->result.exit_status, 3);
+	assert_true(f->result.ran);
+	assert_null(f->table.first);
+}
+
 #define scenario(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(int argc, char **argv, char **environment)
@@ -720,6 +833,10 @@ int main(int argc, char **argv, char **environment)
 		scenario(many_runs),
 		scenario(started_from_done),
 		scenario(closed_while_running),
+		scenario(no_process_left),
+		scenario(no_descriptor_left),
+		scenario(stdout_is_heard),
+		scenario(child_is_taken_up),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--look") == 0)

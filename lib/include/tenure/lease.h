@@ -75,7 +75,8 @@ struct tenure_budget {
 	int64_t ping_slack_ns;
 	int64_t heartbeat_ns; /* default T/20 */
 	int64_t ride_out_ns;  /* blip that must cost nothing; default T/5 */
-	int64_t lose_ns;      /* limit of a forced demotion; 0 when there is no such hook */
+	int64_t stop_ns;      /* limit of stopping the service; 0 when there is none */
+	int64_t lose_ns;      /* limit of the lose hook in a forced demotion; 0 when there is no such hook */
 	int64_t fence_ns;     /* limit of the fence hook; 0 when there is none */
 };
 
@@ -94,7 +95,7 @@ TENURE_API int64_t tenure_budget_need(const struct tenure_budget *b, int64_t tim
  */
 TENURE_API int64_t tenure_budget_hold(const struct tenure_budget *b, int64_t timeout_ns);
 
-/* Whether lose + fence + margin + ride_out fit in what a lease surely has left. */
+/* Whether stop + lose + fence + margin + ride_out fit in what a lease surely has left. */
 TENURE_API bool tenure_budget_fits(const struct tenure_budget *b, int64_t timeout_ns);
 
 /* Smallest session timeout, in whole milliseconds as ns, for which the budget fits (found by bisection). */
@@ -102,7 +103,8 @@ TENURE_API int64_t tenure_budget_smallest(const struct tenure_budget *b);
 
 /* The points of a forced demotion, backwards from the lease's deadline. */
 struct tenure_schedule {
-	int64_t demote_ns; /* the lose hook starts */
+	int64_t demote_ns; /* the service is stopped */
+	int64_t lose_ns;   /* SIGKILL for the service, the lose hook starts */
 	int64_t kill_ns;   /* SIGKILL for all of the election, then fence */
 	int64_t out_ns;    /* must be out */
 	int64_t deadline_ns;

@@ -40,6 +40,9 @@ TENURE_API bool tenure_queue_before(int32_t a, int32_t b);
 /* Formats 128 random bits as a guid whose first half is AGENT and whose second is ATTEMPT. */
 TENURE_API void tenure_queue_guid(uint64_t agent, uint64_t attempt, char out[TENURE_GUID_SIZE]);
 
+/* Whether guid A and guid B are of one agent: their first halves are the same. */
+TENURE_API bool tenure_queue_same_agent(const char *a, const char *b);
+
 /* What one listing of the queue says to the member that holds OWN_GUID. */
 struct tenure_queue_view {
 	size_t candidates;                         /* names of a known shape */

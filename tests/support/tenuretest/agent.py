@@ -62,13 +62,17 @@ class Agent:
         } | (top or {})  # fmt: skip
         self.log_level = log_level
         self.sections = {}  # section -> further options of it
+        self.blocks = {}  # block of each election (check, score, service) -> its options
         self.environment = {}  # what the agent itself finds there
+        self.program = TENURED
+        self.cwd = None  # where it is started
         self.wrapper = ()  # words before the program's name: a command that ends by executing it
         self.control = os.path.join(self.directory, "control.sock")
         self.config_file = os.path.join(self.directory, "tenured.conf")
         self.behaviour_file = os.path.join(self.directory, "behaviour")
         self.log_file = os.path.join(self.directory, "log")
         self.process = None
+        self.orphans = []  # electors of supervisors that were killed
         self._behaviour = {}
         os.makedirs(self.directory, exist_ok=True)
 
@@ -87,7 +91,10 @@ class Agent:
         for name in self.elections:
             options = self.election | ({"path": self.election_paths[name]} if name in self.election_paths else {})
             hooks = {hook: self.hook_command(hook) for hook in self.hooks} | self.hook_options
-            text += block(f"election {quote(name)}", options)[:-2] + block("hooks", hooks, "\t\t") + "}\n"
+            text += block(f"election {quote(name)}", options)[:-2] + block("hooks", hooks, "\t\t")
+            for inner, settings in self.blocks.items():
+                text += block(inner, {"command": self.hook_command(inner)} | settings, "\t\t")
+            text += "}\n"
         return text
 
     def write_config(self, text=None):
@@ -95,7 +102,7 @@ class Agent:
             file.write(text if text is not None else self.config_text())
 
     def behave(self, hook, words):
-        """From now on HOOK does as WORDS say: sleep=MS exit=N hang ignore-term fork-grandchild."""
+        """From now on HOOK does as WORDS say: sleep=MS exit=N hang ignore-term fork-grandchild fork-daemon say=TEXT."""
         self._behaviour[hook] = words
         temporary = self.behaviour_file + ".new"
         with open(temporary, "w", encoding="ascii") as file:
@@ -109,9 +116,10 @@ class Agent:
         self.write_config(config)
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [*self.wrapper, TENURED, "-c", self.config_file, *arguments],
+                [*self.wrapper, self.program, "-c", os.path.relpath(self.config_file, self.cwd) if self.cwd
+                 else self.config_file, *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                env=os.environ | self.environment,
+                env=os.environ | self.environment, cwd=self.cwd,
             )  # fmt: skip
         return self
 
@@ -177,6 +185,20 @@ class Agent:
         at_ns = now_ns()
         self.timeline.mark_killed(self.member, at_ns)
         return at_ns
+
+    def kill_supervisor(self):
+        """SIGKILL to the supervisor alone: its elector goes on as an orphan. Returns the instant of its death."""
+        self.orphans.append(self.elector())
+        self.process.kill()
+        self.process.wait(10)
+        self.process = None
+        return now_ns()
+
+    def kill_orphans(self):
+        for pid in filter(None, self.orphans):
+            if self.config_file in _command_line(pid):
+                os.kill(pid, signal.SIGKILL)
+        self.orphans = []
 
     # Observation
 

@@ -129,6 +129,7 @@ class LiveCase(unittest.TestCase):
         for agent in self.agents:
             if agent.process is not None:
                 agent.kill9()
+            agent.kill_orphans()
         for proxy in self.proxies:
             proxy.close()
         for server in self.servers:
