@@ -298,7 +298,7 @@ void role_step(struct role *r, const struct role_event *event, struct role_updat
 /* When ROLE_EV_TIMER is due; INT64_MAX: never. */
 int64_t role_deadline(const struct role *r);
 
-/* End of the lease in office, 0 when there is none. */
+/* End of the lease in office, or of a term that was left behind and is being ended; 0 when there is none. */
 int64_t role_lease_deadline(const struct role *r);
 
 /* Whether a service of this election may be in office (PROMOTING to PANIC). */
