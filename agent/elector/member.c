@@ -140,8 +140,9 @@ void member_make(struct contest *c)
 	int rc;
 
 	c->member.known = false;
+	/* The same for every elector of this session, so that the next one finds it; another session's may still be there. */
 	if (!c->member.path)
-		c->member.path = choose_path(c, 0);
+		c->member.path = choose_path(c, (uint64_t)c->shell->ensemble.session.credentials.id);
 	rc = c->member.path ? encode(c, &data, &size) : -ENOMEM;
 	if (rc == 0) {
 		c->member.dirty = c->member.urgent = false;
