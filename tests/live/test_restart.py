@@ -116,7 +116,8 @@ class Restart(LiveCase):
         a.top["state_dir"] = a.top["state_dir"][:-2]
         a.write_config()
         self.restart(a)
-        self.assertEqual((a.state(), self.hook_runs()), ("active", runs))
+        a.wait_state("active")
+        self.assertEqual(self.hook_runs(), runs)
 
     def test_new_election(self):
         """One that is new in the file begins as ever, and the other goes on."""
@@ -139,7 +140,8 @@ class Restart(LiveCase):
         self.assertFalse(os.path.samefile(f"/proc/{a.pid}/exe", a.program))
         self.restart(a)
         self.assertTrue(os.path.samefile(f"/proc/{a.pid}/exe", a.program))
-        self.assertEqual((a.state(), self.hook_runs()), ("active", runs))
+        a.wait_state("active")
+        self.assertEqual(self.hook_runs(), runs)
 
     def test_cannot_be_executed(self):
         """The program is gone, or is one that does not know what it is asked, or vanishes after the check."""
@@ -214,7 +216,8 @@ class Restart(LiveCase):
             wait_for(lambda count=count: a.log().count(ANEW) > count, 10, "the execution")
             wait_for(lambda reloads=reloads: a.log().count("configuration reloaded") > reloads, 10, "the reload")
             wait_for(lambda: a.election_status().get("position") == 1, SOON_S, "its place")
-        self.assertEqual((a.state(), self.hook_runs()), ("active", runs))
+        a.wait_state("active")
+        self.assertEqual(self.hook_runs(), runs)
 
     def test_service(self):
         """A service of its own goes on with its pid, and ends with the office afterwards."""
