@@ -35,7 +35,7 @@ class SupervisorKilled(LiveCase):
         return self.start_queue("ab", self.server, **({"session_timeout": T_MS, "tick_time": TICK_MS} | options))
 
     def state_file(self, agent, name):
-        return os.path.join(agent.directory, "state", name)
+        return os.path.join(agent.top["state_dir"], name)
 
     def warnings(self, agent):
         return re.findall(r"a file of state_dir is ignored.*", agent.log())

@@ -71,6 +71,10 @@ class LiveCase(unittest.TestCase):
 
     def agent(self, member, servers, **options):
         """An agent that is stopped and judged at the end. SERVERS: a text, or a Server or Proxy."""
+        # Where /run is: a disk under load would hold the supervisor up.
+        memory = _in_memory(self.directory)
+        os.makedirs(memory, mode=0o755, exist_ok=True)
+        options["top"] = {"state_dir": os.path.join(memory, member)} | (options.get("top") or {})
         agent = Agent(self.directory, member, getattr(servers, "address", servers), self.timeline, **options)
         self.agents.append(agent)
         return agent
@@ -137,6 +141,11 @@ class LiveCase(unittest.TestCase):
         for event in self.timeline.events("grandchild"):
             _kill_hook(event.pid)
         shutil.rmtree(self.directory, ignore_errors=True)
+        shutil.rmtree(_in_memory(self.directory), ignore_errors=True)
+
+
+def _in_memory(directory):
+    return os.path.join("/dev/shm", os.path.basename(directory))
 
 
 def _kill_hook(pid):
