@@ -271,7 +271,7 @@ class Confinement(LiveCase):
         server = self.start_server()
         a = self.agent("a", server)
         shutil.chown(a.directory, "nobody")
-        for path in (self.timeline.path, self.directory):
+        for path in (self.timeline.path, self.directory, self.memory):
             os.chmod(path, 0o777)
         a.wrapper = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--inh-caps", "+sys_nice",
                      "--ambient-caps", "+sys_nice")  # fmt: skip

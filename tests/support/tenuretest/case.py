@@ -26,6 +26,7 @@ class LiveCase(unittest.TestCase):
         """A failure, wherever it happens, prints what the agents did; nothing is left behind."""
         self.directory = tempfile.mkdtemp(prefix="tenure-test-")
         os.chmod(self.directory, 0o755)
+        self.memory = os.path.join("/dev/shm", os.path.basename(self.directory))
         self.timeline = Timeline(os.path.join(self.directory, "timeline"))
         self.oracle = Oracle()
         self.agents = []
@@ -72,9 +73,8 @@ class LiveCase(unittest.TestCase):
     def agent(self, member, servers, **options):
         """An agent that is stopped and judged at the end. SERVERS: a text, or a Server or Proxy."""
         # Where /run is: a disk under load would hold the supervisor up.
-        memory = _in_memory(self.directory)
-        os.makedirs(memory, mode=0o755, exist_ok=True)
-        options["top"] = {"state_dir": os.path.join(memory, member)} | (options.get("top") or {})
+        os.makedirs(self.memory, mode=0o755, exist_ok=True)
+        options["top"] = {"state_dir": os.path.join(self.memory, member)} | (options.get("top") or {})
         agent = Agent(self.directory, member, getattr(servers, "address", servers), self.timeline, **options)
         self.agents.append(agent)
         return agent
@@ -141,11 +141,7 @@ class LiveCase(unittest.TestCase):
         for event in self.timeline.events("grandchild"):
             _kill_hook(event.pid)
         shutil.rmtree(self.directory, ignore_errors=True)
-        shutil.rmtree(_in_memory(self.directory), ignore_errors=True)
-
-
-def _in_memory(directory):
-    return os.path.join("/dev/shm", os.path.basename(directory))
+        shutil.rmtree(self.memory, ignore_errors=True)
 
 
 def _kill_hook(pid):
