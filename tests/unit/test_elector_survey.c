@@ -152,7 +152,7 @@ static void begin(size_t count)
 		tenure_queue_guid(0xa000 + i, 0, guid);
 		snprintf(agent->record_name, sizeof agent->record_name, "m%zu-%s", i, guid);
 		tenure_queue_guid(0xa000 + i, 0x1234 + i, guid);
-		snprintf(agent->candidate, sizeof agent->candidate, "_c_%s-latch-%010zu", guid, i);
+		snprintf(agent->candidate, sizeof agent->candidate, "_c_%s-latch-%010u", guid, (unsigned)i);
 	}
 	snprintf(own_path, sizeof own_path, "%s/%s", folder, world.agents[0].record_name);
 	world.contest.member.path = own_path;
