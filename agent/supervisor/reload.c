@@ -265,7 +265,11 @@ static const char *fixed_option(const struct config *a, const struct config *b)
 		return "state_dir";
 	if (strcmp(a->data_dir, b->data_dir) != 0)
 		return "data_dir";
-	return strcmp(a->watchdog_device, b->watchdog_device) != 0 ? "watchdog.device" : NULL;
+	if (strcmp(a->watchdog_device, b->watchdog_device) != 0)
+		return "watchdog.device";
+	if (a->lock_memory != b->lock_memory)
+		return "realtime.lock_memory";
+	return a->priority != b->priority ? "realtime.priority" : NULL;
 }
 
 static void apply(struct supervisor *supervisor, int64_t now_ns)

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
 
 #include "common/log.h"
 #include "common/message.h"
@@ -46,10 +49,23 @@ static ssize_t read_text(int dir_fd, const char *name, char *text, size_t size)
 	return n;
 }
 
+/* What is written there is written between a decision and the hook: a disk may take long over it. */
+static void warn_of_disk(const struct locked_dir *dir, const char *path)
+{
+	struct statfs status;
+
+	if (fstatfs(dir->fd, &status) == 0 && status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC)
+		log_warning(NULL, "state_dir is not on a tmpfs: a slow disk would delay hooks", "state_dir=%s", path);
+}
+
 /* The elector's clients must reach the control socket in there. */
 int state_dir_open(struct locked_dir *dir, const char *path, int *handed)
 {
-	return locked_dir_open(dir, "state_dir", path, 0755, "lock", handed);
+	int rc = locked_dir_open(dir, "state_dir", path, 0755, "lock", handed);
+
+	if (rc == 0)
+		warn_of_disk(dir, path);
+	return rc;
 }
 
 int state_dir_write(const struct locked_dir *dir, const char *name, const char *text, size_t size)

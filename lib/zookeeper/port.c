@@ -539,5 +539,9 @@ unsigned port_take(struct port *p, unsigned bound,
 
 const char *port_error_text(int rc)
 {
+	enum { QUOTA_EXCEEDED = -125 }; /* servers say it since 3.7, the library knows no name for it */
+
+	if (rc == QUOTA_EXCEEDED)
+		return "quota exceeded";
 	return rc == PORT_RC_LISTING ? "too many children to list" : zerror(rc);
 }

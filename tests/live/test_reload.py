@@ -35,6 +35,23 @@ class Reload(LiveCase):
         a.wait_state("active")
         self.assertEqual(a.election_status()["token"], token)
 
+    def test_fixed_options(self):
+        """What was set up at the start cannot change: the option is named, and nothing happens."""
+        (a,) = self.start_queue("a", self.start_server())
+        runs, good = self.hook_runs(), a.config_text()
+        elsewhere = os.path.join(self.directory, "elsewhere")
+        for option, text in (
+            ("state_dir", good.replace(f'state_dir = "{a.top["state_dir"]}"', f'state_dir = "{elsewhere}"')),
+            ("data_dir", good.replace(f'data_dir = "{a.top["data_dir"]}"', f'data_dir = "{elsewhere}"')),
+            ("realtime.lock_memory", good + "realtime { lock_memory = true }\n"),
+            ("realtime.priority", good + "realtime { priority = 3 }\n"),
+        ):
+            self.assertNotEqual(text, good)
+            a.write_config(text)
+            a.signal(HUP)
+            a.wait_log(f"{option} cannot change while the agent runs")
+        self.assertEqual((a.state(), self.hook_runs()), ("active", runs))
+
     def test_new_path(self):
         """A new path while leading: lose, out of the old queue, into the new one, gain."""
         server = self.start_server()

@@ -232,6 +232,20 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class StateDirectory(LiveCase):
+    def test_on_a_disk(self):
+        """What keeps state_dir may be slow: said once where it is not a tmpfs, and only there."""
+        server = self.start_server()
+        a = self.start_agent("a", server)
+        b = self.start_agent("b", server, top={"state_dir": os.path.join(self.directory, "state")})
+        for agent in (a, b):
+            agent.wait_state("active", "standby")
+            path = agent.top["state_dir"]
+            kind = subprocess.run(("stat", "-f", "-c", "%T", path), capture_output=True, text=True, check=True).stdout
+            count = agent.log().count("state_dir is not on a tmpfs")
+            self.assertEqual(count, 0 if kind.strip() in ("tmpfs", "ramfs") else 1, kind)
+
+
 class Confinement(LiveCase):
     def check(self, agent, uid=None):
         pid = agent.elector()
