@@ -1,5 +1,6 @@
 """What the benchmarks share: the harness of the live tests, figures and their presentation."""
 
+import argparse
 import json
 import os
 import shutil
@@ -56,17 +57,55 @@ def figures(samples_ms):
     }
 
 
-def report(results, as_json):
+def options(name, contests, rounds):
+    """What the command line asks for. CONTESTS: by name, the one first that the others are compared with."""
+    parser = argparse.ArgumentParser(prog=f"tests/bench/{name}")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--only", action="append", choices=list(contests), help="only these, in the order given")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there")
+    parser.add_argument("--chart", metavar="FILE", help="write a chart (SVG) there")
+    found = parser.parse_args()
+    found.only = found.only or list(contests)
+    return found
+
+
+def report(results, found, title):
     """RESULTS: name -> figures. The first one is what the others are compared with."""
     base = next(iter(results.values()))["median_ms"]
     for entry in results.values():
         entry["ratio"] = round(entry["median_ms"] / base, 2)
-    if as_json:
-        print(json.dumps(results, indent=2))
-        return
-    print(f"{'':28} {'ratio':>7} {'median':>10} {'p99':>10} {'max':>10} {'n':>6}")
+    print(f"{title:28} {'ratio':>7} {'median':>12} {'p99':>12} {'max':>12} {'n':>5}")
     for name, e in results.items():
         print(
-            f"{name:28} {e['ratio']:7.2f} {e['median_ms']:7.2f} ms {e['p99_ms']:7.2f} ms "
-            f"{e['max_ms']:7.2f} ms {e['n']:6}"
+            f"{name:28} {e['ratio']:7.2f} {e['median_ms']:9.2f} ms {e['p99_ms']:9.2f} ms {e['max_ms']:9.2f} ms {e['n']:5}"
         )
+    if found.json:
+        with open(found.json, "w", encoding="ascii") as file:
+            json.dump(results, file, indent=2)
+    if found.chart:
+        with open(found.chart, "w", encoding="ascii") as file:
+            file.write(chart(results, title))
+
+
+def chart(results, title):
+    """Horizontal bars: the median as a bar, the 99th percentile as a line, the ratio in figures."""
+    width, left, right, row = 720, 170, 130, 34
+    most = max(e["p99_ms"] for e in results.values())
+    scale = (width - left - right) / most
+    height = row * len(results) + 48
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-size="13" '
+        f'font-family="sans-serif"><title>{title}</title><rect width="{width}" height="{height}" fill="#fff"/>'
+        f'<text x="12" y="24" font-weight="bold">{title} (bar), 99th percentile (line), ratio to the first</text>'
+    ]
+    for place, (name, e) in enumerate(results.items()):
+        y = 40 + row * place
+        end, tail = left + e["median_ms"] * scale, left + e["p99_ms"] * scale
+        fill = "#1f6f5c" if name.startswith("tenure") else "#9aa5ad"
+        parts.append(
+            f'<text x="{left - 10}" y="{y + 17}" text-anchor="end">{name}</text>'
+            f'<rect x="{left}" y="{y + 4}" width="{end - left:.1f}" height="18" fill="{fill}"/>'
+            f'<path d="M{end:.1f} {y + 13}H{tail:.1f}M{tail:.1f} {y + 8}v10" stroke="#333" fill="none"/>'
+            f'<text x="{tail + 8:.1f}" y="{y + 17}">{e["median_ms"]:.1f} ms, {e["ratio"]:.2f}</text>'
+        )
+    return "\n".join([*parts, "</svg>\n"])

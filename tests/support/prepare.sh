@@ -5,12 +5,12 @@ say() {
 	printf '== %s\n' "$*" >&2
 }
 
-# Installs those of tests/support/packages that are not there. Shows apt's own progress.
+# install_packages [FILE]: installs those of FILE, or tests/support/packages, that are not there. Shows apt's own progress.
 install_packages() {
 	local missing=() package as_root=()
 	while read -r package; do
 		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-	done <"$source_dir/tests/support/packages"
+	done <"${1-$source_dir/tests/support/packages}"
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" = 0 ] || as_root=(sudo)
 	say "installing ${missing[*]}"
