@@ -116,6 +116,7 @@ class States(LiveCase):
         self.start_agent("leader", server).wait_state("active")
         a = self.make(server, election={"candidate": False}).start()
         wait_for(lambda: [e for e in self.timeline.events("start", "follow", "a") if e.fields["leader"]], 5, "follow")
+        a.wait_state("out")
         return a
 
     ALL = ("starting", "starting_again", "following", "follow_failed", "standby_unconnected", "standby", "promoting",

@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
 
-from tenuretest import LiveCase, wait_for  # noqa: E402
+from tenuretest import LiveCase, sanitizer, wait_for  # noqa: E402
 from tenuretest.agent import BIN_DIR, TENURED  # noqa: E402
 
 # What counts as an error: an access, and what nobody can free any more. What is still there at the end is not.
@@ -16,11 +15,6 @@ VALGRIND = (
     "valgrind", "--quiet", "--vgdb=no", "--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite",
     "--errors-for-leak-kinds=definite", "--child-silent-after-fork=no", "--num-callers=30",
 )  # fmt: skip
-
-
-def sanitized():
-    symbols = subprocess.run(["nm", "-D", TENURED], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return "__asan_init" in symbols or "__tsan_init" in symbols
 
 
 class Valgrind(LiveCase):
@@ -86,7 +80,7 @@ class Valgrind(LiveCase):
 
 
 if __name__ == "__main__":
-    if not shutil.which("valgrind") or sanitized():
+    if not shutil.which("valgrind") or sanitizer():
         print("left out: valgrind is not there, or the agent has a sanitizer of its own")
         sys.exit(0)
     unittest.main()

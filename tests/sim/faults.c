@@ -132,12 +132,14 @@ static void pause_supervisor(struct world *w, struct host *h, int64_t until_ns)
 
 void fault_resume(struct world *w, unsigned what, unsigned which)
 {
-	struct host *h = &w->hosts[which];
+	struct host *h;
 
-	switch (what) {
-	case RESUME_SERVER:
+	if (what == RESUME_SERVER) {
 		net_wake(w, &w->servers[which]);
-		break;
+		return;
+	}
+	h = &w->hosts[which];
+	switch (what) {
 	case RESUME_ELECTOR:
 		for (unsigned i = 0; i < ELECTORS_MAX; i++)
 			net_wake(w, &h->electors[i]);

@@ -1,6 +1,6 @@
 """What the live tests are made of: a server, agents, a proxy, the hooks' timeline and the oracle."""
 
-from .agent import BIN_DIR, HOOK, SOURCE_DIR, TENURECTL, TENURED, Agent
+from .agent import BIN_DIR, HOOK, SOURCE_DIR, TENURECTL, TENURED, Agent, sanitizer
 from .case import LiveCase
 from .fault import FaultCase
 from .hosts import Hosts
@@ -13,5 +13,5 @@ from .wait import holds_for, now_ns, wait_for
 __all__ = [
     "BIN_DIR", "CREATE", "CREATE2", "DELETE", "HOOK", "SET_DATA", "SOURCE_DIR", "TENURECTL", "TENURED", "Agent",
     "Ensemble", "Event", "FaultCase", "Hosts", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for",
-    "now_ns", "parse", "wait_for",
+    "now_ns", "parse", "sanitizer", "wait_for",
 ]  # fmt: skip

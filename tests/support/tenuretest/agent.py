@@ -19,6 +19,12 @@ HOOKS = ("gain", "lose")
 STOP_S = 15
 
 
+def sanitizer():
+    """"asan" or "tsan" where the agent is built with one, else None. Such a build holds memory of its own."""
+    symbols = subprocess.run(["nm", "-D", TENURED], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return next((name for name in ("asan", "tsan") if f"__{name}_init" in symbols), None)
+
+
 def quote(value):
     """A value as the configuration file wants it."""
     if isinstance(value, (list, tuple)):
