@@ -1,4 +1,4 @@
-/* The election record as last read or written: parsed, for the next edit, and what it says. */
+/* The election record as last read or written. See kept.h. */
 #include "elector/kept.h"
 
 #include <errno.h>
@@ -23,6 +23,13 @@ void kept_free(struct kept *kept)
 	tenure_document_free(kept->writing);
 	forget_ready(&kept->ready);
 	*kept = (struct kept){0};
+}
+
+void kept_record(const struct kept *kept, struct tenure_election_record *record)
+{
+	tenure_document_read(kept->document, record);
+	if (kept->unreadable)
+		record->incumbent.clean = TENURE_CLEAN_UNKNOWN;
 }
 
 static void log_unreadable(const char *election, const char *bytes, size_t size, int32_t version)
@@ -52,15 +59,13 @@ int kept_read(struct kept *kept, const char *election, const char *bytes, size_t
 		if (rc == -ENOMEM)
 			return rc;
 		/* What was written once and is empty now tells as little as what cannot be read. */
-		if (rc == -ENODATA && stat->version > 0) {
-			record.incumbent.clean = TENURE_CLEAN_UNKNOWN;
+		if (rc == -ENODATA && stat->version > 0)
 			rc = -EBADMSG;
-		}
 		if (rc == -EBADMSG)
 			log_unreadable(election, bytes, size, stat->version);
 		tenure_document_free(kept->document);
 		kept->document = document;
-		kept->record = record;
+		kept->unreadable = rc == -EBADMSG;
 		kept->mzxid = stat->mzxid;
 		kept->valid = true;
 	}
@@ -77,7 +82,7 @@ void kept_prepare(struct kept *kept, const struct tenure_edit *edit)
 	ready->kind = edit->kind;
 	ready->token = edit->token;
 	ready->mzxid = kept->mzxid;
-	tenure_document_edit(kept->document, edit, &ready->document, &ready->record, &ready->text, &ready->size);
+	tenure_document_edit(kept->document, edit, &ready->document, NULL, &ready->text, &ready->size);
 }
 
 static bool is_ready(const struct kept *kept, const struct tenure_edit *edit)
@@ -94,12 +99,11 @@ int kept_edit(struct kept *kept, const struct tenure_edit *edit, uint32_t genera
 	int rc;
 
 	if (!is_ready(kept, edit)) {
-		rc = tenure_document_edit(kept->document, edit, &writing, &kept->writing_record, text, size);
+		rc = tenure_document_edit(kept->document, edit, &writing, NULL, text, size);
 		if (rc < 0)
 			return rc;
 	} else {
 		writing = kept->ready.document;
-		kept->writing_record = kept->ready.record;
 		*text = kept->ready.text;
 		*size = kept->ready.size;
 		kept->ready.document = NULL;
@@ -118,7 +122,7 @@ int kept_written(struct kept *kept, uint32_t generation, const struct port_stat 
 	tenure_document_free(kept->document);
 	kept->document = kept->writing;
 	kept->writing = NULL;
-	kept->record = kept->writing_record;
+	kept->unreadable = false;
 	kept->mzxid = stat->mzxid;
 	kept->version = stat->version;
 	kept->read_ns = now_ns;

@@ -1,4 +1,4 @@
-/* The election record as last read or written: parsed, for the next edit, and what it says. */
+/* The election record as last read or written: parsed, for the next edit. */
 #ifndef TENURE_ELECTOR_KEPT_H
 #define TENURE_ELECTOR_KEPT_H
 
@@ -12,26 +12,30 @@
 struct kept {
 	bool valid;
 	struct tenure_document *document; /* NULL: empty, or not readable */
-	struct tenure_election_record record;
+	bool unreadable;
 	int32_t version;
 	int64_t mzxid;   /* of the change that made it, which no other znode of that path can share */
 	int64_t read_ns; /* when it was read or written; 0: never */
 	/* A write under way: it becomes the kept record when it is committed. */
 	struct tenure_document *writing;
-	struct tenure_election_record writing_record;
 	uint32_t writing_generation;
 	/* An edit made ready before it is called for; of no use once the record has changed. */
 	struct kept_ready {
 		enum tenure_edit_kind kind;
 		int64_t token, mzxid;
 		struct tenure_document *document; /* NULL: nothing is ready */
-		struct tenure_election_record record;
 		char *text;
 		size_t size;
 	} ready;
 };
 
 void kept_free(struct kept *kept);
+
+/*
+ * What it says: of a record that cannot be read, and where nothing is kept, as the decoder has it. It is taken from the
+ * document each time: a thousand elections would hold 9 MB of such structures.
+ */
+void kept_record(const struct kept *kept, struct tenure_election_record *record);
 
 /*
  * Keeps what SIZE bytes say; bytes of the change that is kept already are not parsed again. What cannot be

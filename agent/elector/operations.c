@@ -78,13 +78,15 @@ static void done_read(struct shell *shell, const struct request *request, const 
 {
 	struct contest *c = request->contest;
 	struct elector_event event = done_event(request, reply);
+	struct tenure_election_record record;
 
 	(void)shell;
 	if (event.u.done.result == ELECTOR_OK &&
 	    kept_read(&c->kept, c->config->name, reply->u.reply.data, reply->u.reply.size, reply->u.reply.stat,
 		      instant_now()) < 0)
 		event.u.done.result = ELECTOR_UNKNOWN;
-	event.u.done.record = &c->kept.record;
+	kept_record(&c->kept, &record);
+	event.u.done.record = &record;
 	contest_step(c, &event);
 }
 
@@ -92,6 +94,7 @@ static void done_write(struct shell *shell, const struct request *request, const
 {
 	struct contest *c = request->contest;
 	struct elector_event event = done_event(request, reply);
+	struct tenure_election_record record;
 
 	(void)shell;
 	if (event.u.done.result == ELECTOR_OK &&
@@ -99,7 +102,8 @@ static void done_write(struct shell *shell, const struct request *request, const
 		event.u.done.result = ELECTOR_UNKNOWN;
 	if (event.u.done.result != ELECTOR_OK)
 		kept_drop(&c->kept, request->generation);
-	event.u.done.record = &c->kept.record;
+	kept_record(&c->kept, &record);
+	event.u.done.record = &record;
 	contest_step(c, &event);
 }
 

@@ -70,6 +70,14 @@ static void done_survey(struct contest *c, uint32_t generation, enum elector_res
 	refuse_alone(c);
 }
 
+static bool everybody_eligible(const struct contest *c)
+{
+	struct tenure_election_record record;
+
+	kept_record(&c->kept, &record);
+	return record.eligible_count == 0;
+}
+
 static void done_list(struct shell *shell, const struct request *request, const struct port_event *reply)
 {
 	struct contest *c = request->contest;
@@ -86,7 +94,7 @@ static void done_list(struct shell *shell, const struct request *request, const 
 		refuse(c, EXIT_UNREACHABLE, "cannot see who waits behind; --force resigns all the same");
 	else if (view.candidates < 2)
 		refuse_alone(c);
-	else if (!c->kept.valid || c->kept.record.eligible_count == 0)
+	else if (everybody_eligible(c))
 		leave(c);
 	else if (survey_start(c, c->resign.generation, false, done_survey) < 0)
 		refuse(c, EXIT_UNREACHABLE, "cannot see who waits behind; --force resigns all the same");

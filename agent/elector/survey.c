@@ -87,6 +87,14 @@ static bool is_fresh(const struct survey *s, const char *name, int64_t taken)
 	return false;
 }
 
+static bool is_eligible(const struct contest *c, const char *member)
+{
+	struct tenure_election_record record;
+
+	kept_record(&c->kept, &record);
+	return tenure_election_eligible(&record, member);
+}
+
 static void add_peer(struct survey *s, size_t index, const char *bytes, size_t size)
 {
 	const struct contest *c = s->contest;
@@ -105,7 +113,7 @@ static void add_peer(struct survey *s, size_t index, const char *bytes, size_t s
 	}
 	snprintf(peer->member, sizeof peer->member, "%s", record.member);
 	peer->waiting = strcmp(record.state, "standby") == 0 && queues(s, name);
-	peer->eligible = !c->kept.valid || tenure_election_eligible(&c->kept.record, record.member);
+	peer->eligible = is_eligible(c, record.member);
 	peer->score_fresh = record.has_score && is_fresh(s, name, record.score_seq);
 	peer->score = peer->score_fresh ? record.score : 0;
 	s->found.taken[index] = record.score_seq;

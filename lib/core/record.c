@@ -313,6 +313,13 @@ int tenure_document_parse(const char *bytes, size_t size, struct tenure_document
 	return r;
 }
 
+void tenure_document_read(const struct tenure_document *document, struct tenure_election_record *record)
+{
+	empty_record(record);
+	if (document)
+		read_election(document->root, record);
+}
+
 int tenure_election_decode(const char *bytes, size_t size, struct tenure_election_record *out)
 {
 	struct tenure_document *document;
@@ -484,7 +491,8 @@ int tenure_document_edit(const struct tenure_document *document, const struct te
 		free(text);
 		return -ENOMEM;
 	}
-	read_election(root, record);
+	if (record)
+		read_election(root, record);
 	*edited = next;
 	*out = text;
 	*out_size = size;

@@ -95,9 +95,12 @@ struct tenure_document;
 TENURE_API int tenure_document_parse(const char *bytes, size_t size, struct tenure_document **document,
 				     struct tenure_election_record *record);
 
+/* What DOCUMENT says; of NULL the empty record, in which nobody has led. */
+TENURE_API void tenure_document_read(const struct tenure_document *document, struct tenure_election_record *record);
+
 /*
  * Applies EDIT to DOCUMENT (NULL: there was nothing readable), which stays as it is, and returns the edited
- * document, its record, and its text, of which the caller frees *EDITED and *OUT. Fields this version does not
+ * document, its record (RECORD may be NULL), and its text, of which the caller frees *EDITED and *OUT. Fields this version does not
  * know are kept; TAKE and FORGET replace what cannot be read by a new record. All but TAKE apply only while the
  * incumbent's token is EDIT's (FORGET also with token 0: there is none to be read). Returns 0, -ENOMEM, -ESTALE when
  * the token is another's, -EBADMSG when ACTIVE, CLEAN or FENCED meet no readable record, -EMSGSIZE when the result
