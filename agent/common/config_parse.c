@@ -3,6 +3,7 @@
 
 #include <confuse.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,14 @@ static cfg_t *run_confuse(struct config_parse *p, const char *text)
 	return NULL;
 }
 
+/* The parser's tree is several times as large as what is kept of it, and a process that lives for months holds it otherwise. */
+static void return_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 /* The text and the overrides as they came, for the elector. */
 static void keep_source(struct config_parse *p, const unsigned char *text, size_t size)
 {
@@ -429,6 +438,7 @@ out:
 		cfg_free(cfg);
 	config_scan_free(&scan);
 	config_free(p.config);
+	return_memory();
 	return rc;
 }
 

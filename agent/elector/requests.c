@@ -22,8 +22,6 @@ int requests_init(struct requests *r, uint32_t capacity)
 	r->slots = calloc(capacity, sizeof *r->slots);
 	if (!r->slots)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < capacity; i++)
-		r->slots[i].next = i + 1;
 	return 0;
 }
 
@@ -31,6 +29,12 @@ void requests_free(struct requests *r)
 {
 	free(r->slots);
 	*r = (struct requests){0};
+}
+
+/* A slot that was never used is followed by the next such one: what nobody needs is not even touched. */
+static uint32_t next_free(const struct requests *r, uint32_t i)
+{
+	return r->slots[i].serial == 0 ? i + 1 : r->slots[i].next;
 }
 
 uint64_t requests_add(struct requests *r, const struct request *request, int64_t deadline_ns)
@@ -42,7 +46,7 @@ uint64_t requests_add(struct requests *r, const struct request *request, int64_t
 		return 0;
 	slot = &r->slots[i];
 	assert(!slot->used);
-	r->free = slot->next;
+	r->free = next_free(r, i);
 	slot->request = *request;
 	slot->deadline_ns = deadline_ns;
 	slot->used = true;

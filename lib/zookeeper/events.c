@@ -85,7 +85,9 @@ bool port_events_pop(struct port_events *e, struct port_item *item)
 		return false;
 	*item = e->items[e->head];
 	e->head = (e->head + 1) % e->capacity;
-	e->count--;
+	/* So that only as much of it is touched as was ever needed at once. */
+	if (--e->count == 0)
+		e->head = 0;
 	return true;
 }
 

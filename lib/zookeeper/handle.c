@@ -176,7 +176,7 @@ int port_handle_open(const char *const *addresses, size_t count,
 	h->events = events;
 	h->requested_ms = (int32_t)timeout_ms;
 	h->watches_max = watches;
-	port_slots_init(h, slots);
+	h->slots_max = slots;
 	rc = parse_addresses(h, addresses, count);
 	if (rc < 0)
 		goto fail;

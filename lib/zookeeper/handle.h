@@ -37,7 +37,7 @@ struct port_handle {
 	struct port_slot *free_slots;
 	size_t address_count;
 	struct port_address addresses[PORT_ADDRESSES_MAX];
-	unsigned slot_count;
+	unsigned slot_count, slots_max; /* used so far; there are */
 	struct port_slot slots[];
 };
 

@@ -56,17 +56,14 @@ void port_reply_free(struct port_reply *reply)
 	memset(reply, 0, sizeof(*reply));
 }
 
-void port_slots_init(struct port_handle *h, unsigned count)
+/* One that is free, or NULL. What was used before comes first, so that only as many are touched as were ever needed. */
+static struct port_slot *free_slot(struct port_handle *h)
 {
-	unsigned i;
-
-	h->slot_count = count;
-	h->free_slots = NULL;
-	for (i = count; i > 0; i--) {
-		h->slots[i - 1].handle = h;
-		h->slots[i - 1].next_free = h->free_slots;
-		h->free_slots = &h->slots[i - 1];
+	if (!h->free_slots && h->slot_count < h->slots_max) {
+		h->slots[h->slot_count].handle = h;
+		h->free_slots = &h->slots[h->slot_count++];
 	}
+	return h->free_slots;
 }
 
 void port_slot_release(struct port_slot *slot)
@@ -283,14 +280,14 @@ int port_request(struct port_handle *h, const struct port_call *call)
 		return -ENAMETOOLONG;
 	if (call->size > TENURE_RECORD_MAX)
 		return -EMSGSIZE;
-	if (!h->free_slots)
+	slot = free_slot(h);
+	if (!slot)
 		return -EAGAIN;
 	if (call->watch_cookie != 0) {
 		watch = port_watch_get(h, call->watch_cookie, call->path, call->op == PORT_OP_CHILDREN, &rc);
 		if (!watch)
 			return rc;
 	}
-	slot = h->free_slots;
 	assert(!slot->used);
 	h->free_slots = slot->next_free;
 	slot->used = true;

@@ -61,9 +61,6 @@ struct port_call {
 /* Hands CALL to the library. Returns as the functions of port.h do. */
 int port_request(struct port_handle *h, const struct port_call *call);
 
-/* Puts every slot into the list of free ones. */
-void port_slots_init(struct port_handle *h, unsigned count);
-
 /* The library has let go of SLOT. */
 void port_slot_release(struct port_slot *slot);
 
