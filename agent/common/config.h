@@ -130,6 +130,7 @@ struct config {
 		gid_t group, admin_group;
 		bool has_group; /* false: the default group does not exist: only root and the agent's user */
 	} control;
+	char *http_listen; /* "": no HTTP */
 	struct {
 		enum log_level level;
 		enum log_format format;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/http_socket.h"
+
 const char *config_path_problem(const char *path)
 {
 	if (path[0] != '/')
@@ -51,6 +53,17 @@ static void check_member(struct config_parse *p)
 		config_complain(p, CONFIG_TOP, "member", "\"%s\" has a \"/\" in it", c->member);
 }
 
+static void check_listen(struct config_parse *p)
+{
+	const char *listen = p->config->http_listen, *problem;
+	struct sockaddr_storage address;
+	socklen_t size;
+
+	problem = listen[0] != '\0' ? http_socket_parse(listen, &address, &size) : NULL;
+	if (problem)
+		config_complain(p, CONFIG_HTTP, "listen", "\"%.100s\" %s", listen, problem);
+}
+
 void config_check_top(struct config_parse *p)
 {
 	struct config *c = p->config;
@@ -63,6 +76,7 @@ void config_check_top(struct config_parse *p)
 				"needs an auth_file: nobody else could use the znodes");
 	if (c->zookeeper.auth_file[0] != '\0' && p->options->check_files)
 		config_check_auth(p);
+	check_listen(p);
 	config_check_elector_user(p);
 	if (!p->options->found_elsewhere)
 		config_check_groups(p);

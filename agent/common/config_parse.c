@@ -484,6 +484,7 @@ void config_free(struct config *c)
 	free(c->control.socket);
 	free(c->control.group_name);
 	free(c->control.admin_group_name);
+	free(c->http_listen);
 	free(c->watchdog_device);
 	for (size_t i = 0; i < c->override_count; i++)
 		free(c->overrides[i]);

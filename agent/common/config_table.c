@@ -74,7 +74,7 @@ const struct config_rule config_rules[] = {
 	TEXT(CONFIG_CONTROL, "group", "tenure", 255, CONFIG_EMPTY_OK, IN_CONFIG(control.group_name)),
 	TEXT(CONFIG_CONTROL, "admin_group", "root", 255, 0, IN_CONFIG(control.admin_group_name)),
 
-	TEXT(CONFIG_HTTP, "listen", "", 255, CONFIG_EMPTY_OK | CONFIG_LATER, NOWHERE),
+	TEXT(CONFIG_HTTP, "listen", "", 255, CONFIG_EMPTY_OK, IN_CONFIG(http_listen)),
 
 	CHOICE(CONFIG_LOG, "level", "info", "error|warning|info|debug", 0, IN_CONFIG(log.level)),
 	CHOICE(CONFIG_LOG, "format", "text", "text|json", 0, IN_CONFIG(log.format)),

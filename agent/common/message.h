@@ -167,6 +167,7 @@ enum {
 	ELECTOR_FD_CONFIG = 4,     /* a sealed memfd with the configuration file's text */
 	ELECTOR_FD_CONTROL = 5,    /* the listening control socket; absent when control is off */
 	ELECTOR_FD_FOUND = 6,      /* another memfd, with what config_found_write says of the configuration */
+	ELECTOR_FD_HTTP = 7,       /* the listening HTTP socket; absent when there is none (yet) */
 };
 
 /* To an elector that has lost its supervisor: its services are out of office, and it may end the session. */

@@ -177,16 +177,16 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* The control socket, if the supervisor has handed one down. */
-static int find_control(void)
+/* FD, if the supervisor has handed a listening socket down there. */
+static int find_listening(int fd)
 {
 	int listening = 0;
 	socklen_t size = sizeof listening;
 
-	if (getsockopt(ELECTOR_FD_CONTROL, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) < 0 || !listening)
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) < 0 || !listening)
 		return -1;
-	fcntl(ELECTOR_FD_CONTROL, F_SETFD, FD_CLOEXEC);
-	return ELECTOR_FD_CONTROL;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
 }
 
 int elector_main(int argc, char **argv)
@@ -194,6 +194,7 @@ int elector_main(int argc, char **argv)
 	struct arguments arguments;
 	struct config *config = NULL;
 	struct port *port = NULL;
+	struct shell_sockets sockets = {.supervisor = ELECTOR_FD_SUPERVISOR};
 	uid_t owner = geteuid();
 	const char *what = "arguments";
 	int rc;
@@ -222,7 +223,9 @@ int elector_main(int argc, char **argv)
 	if (rc == 0) {
 		what = "event loop";
 		fcntl(ELECTOR_FD_SUPERVISOR, F_SETFD, FD_CLOEXEC);
-		rc = shell_run(config, owner, port, ELECTOR_FD_SUPERVISOR, find_control());
+		sockets.control = find_listening(ELECTOR_FD_CONTROL);
+		sockets.http = find_listening(ELECTOR_FD_HTTP);
+		rc = shell_run(config, owner, port, &sockets);
 	}
 	log_error(NULL, "the elector cannot run", "part=\"%s\" rc=%d error=\"%s\"", what, rc, strerror(-rc));
 	return ELECTOR_EXIT_FAILED;

@@ -5,6 +5,7 @@
 
 #include "elector/contest.h"
 #include "elector/control.h"
+#include "elector/http.h"
 #include "elector/instant.h"
 #include "elector/shell.h"
 
@@ -12,8 +13,10 @@
 
 static void ended(struct shell *shell, struct peek *peek)
 {
-	if (--peek->outstanding == 0)
-		control_peeked(shell);
+	if (--peek->outstanding > 0)
+		return;
+	control_peeked(shell);
+	http_peeked(shell->http);
 }
 
 static void done_get(struct shell *shell, const struct request *request, const struct port_event *reply)

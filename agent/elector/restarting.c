@@ -4,6 +4,7 @@
 #include "common/control.h"
 #include "common/log.h"
 #include "elector/control.h"
+#include "elector/http.h"
 #include "elector/shell.h"
 
 void restarting_start(struct shell *shell, struct client *client)
@@ -36,6 +37,7 @@ void restarting_answer(struct shell *shell, const struct message *m)
 		return;
 	}
 	control_hold(shell->control);
+	http_hold(shell->http);
 	client_reply(client, json_pack("{s:b}", "restarts", 1));
 }
 

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "elector/contest.h"
 #include "elector/control.h"
+#include "elector/http.h"
 #include "elector/instant.h"
 #include "elector/release.h"
 
@@ -25,8 +26,11 @@ enum {
 	CLOSE_WAIT_MS = 2000,
 };
 
-/* The order in which what is ready at the same time is looked at; NORMAL is what an event has by default. */
-enum { FIRST, NORMAL, PRIORITIES };
+/*
+ * What is ready at the same time is looked at in this order; CLIENTS is what an event has by default. Of CLIENTS one at a
+ * time: many of them, with large answers, are not to hold a heartbeat up.
+ */
+enum { FIRST, CLIENTS, PRIORITIES };
 
 /* A deadline that is already over is looked at again only after this long, whatever the cores say. */
 #define ALARM_MIN_NS INT64_C(1000000)
@@ -70,6 +74,7 @@ void shell_orphan(struct shell *shell)
 	shell->orphan = true;
 	shell->orphan_ns = instant_now() + shell->config->orphan_limit_ns;
 	upward_close(shell);
+	http_close(shell->http);
 	control_close(shell->control);
 	session_orphan(&shell->ensemble.session);
 	release_await(shell);
@@ -119,8 +124,12 @@ static void arm(struct shell *shell)
 	int64_t due_ns = next_deadline(shell), soonest_ns = instant_now() + ALARM_MIN_NS;
 	struct itimerspec spec = {0};
 
-	if (due_ns < soonest_ns)
+	if (due_ns < soonest_ns) {
+		/* Callbacks that follow each other faster than this are not to put it off for ever. */
+		if (shell->alarm_ns <= soonest_ns)
+			return;
 		due_ns = soonest_ns;
+	}
 	if (due_ns == shell->alarm_ns)
 		return;
 	shell->alarm_ns = due_ns;
@@ -187,7 +196,8 @@ static int init_loop(struct shell *shell)
 	struct event_config *config = event_config_new();
 
 	/* No thread of ours ever touches the base. */
-	if (config && event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK) == 0)
+	if (config && event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK) == 0 &&
+	    event_config_set_max_dispatch_interval(config, NULL, 1, CLIENTS) == 0)
 		shell->base = event_base_new_with_config(config);
 	if (config)
 		event_config_free(config);
@@ -220,7 +230,7 @@ static int init_contests(struct shell *shell)
 	return 0;
 }
 
-int shell_run(const struct config *config, uid_t owner, struct port *port, int supervisor, int control)
+int shell_run(const struct config *config, uid_t owner, struct port *port, const struct shell_sockets *sockets)
 {
 	struct shell shell = {.config = config, .owner = owner, .alarm_fd = -1, .upward = {.fd = -1}};
 	int rc = init_loop(&shell);
@@ -231,13 +241,17 @@ int shell_run(const struct config *config, uid_t owner, struct port *port, int s
 		rc = requests_init(&shell.requests, shell_requests_max(config->election_count));
 	if (rc == 0)
 		rc = ensemble_init(&shell, port);
-	if (rc == 0 && control >= 0)
-		rc = control_open(&shell, control);
+	if (rc == 0 && sockets->control >= 0)
+		rc = control_open(&shell, sockets->control);
+	if (rc == 0 && config->http_listen[0])
+		rc = http_open(&shell, sockets->http);
 	if (rc == 0)
-		rc = upward_init(&shell, supervisor);
+		rc = upward_init(&shell, sockets->supervisor);
 	if (rc < 0)
 		return rc;
 	event_priority_set(shell.alarm, FIRST);
+	event_priority_set(shell.soon, FIRST);
+	event_priority_set(shell.ensemble.port_event, FIRST);
 	event_priority_set(shell.upward.readable, FIRST);
 	shell_settle(&shell);
 	event_base_dispatch(shell.base);

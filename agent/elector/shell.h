@@ -21,6 +21,7 @@ struct contest;
 struct control;
 struct event;
 struct event_base;
+struct http;
 
 struct shell {
 	const struct config *config;
@@ -35,6 +36,7 @@ struct shell {
 	struct requests requests;
 	struct upward upward;
 	struct control *control; /* NULL: off */
+	struct http *http;       /* NULL: off */
 	struct contest *contests;
 	size_t contest_count;
 	bool restart_asked; /* of the supervisor, which has not answered */
@@ -49,11 +51,17 @@ uint32_t shell_requests_max(size_t count);
 /* How many watches may be set for COUNT elections. */
 uint32_t shell_watches_max(size_t count);
 
+/* Descriptors that the supervisor has handed down. */
+struct shell_sockets {
+	int supervisor;
+	int control, http; /* these listen; -1: none */
+};
+
 /*
- * Runs until the process leaves. PORT has its credentials and room for what the above say;
- * SUPERVISOR and CONTROL (-1: none) are descriptors. Returns only when it cannot begin, with negative errno.
+ * Runs until the process leaves. PORT has its credentials and room for what the above say. Returns only when it
+ * cannot begin, with negative errno.
  */
-int shell_run(const struct config *config, uid_t owner, struct port *port, int supervisor, int control);
+int shell_run(const struct config *config, uid_t owner, struct port *port, const struct shell_sockets *sockets);
 
 /* Has what was put off done in a turn of its own. */
 void shell_soon(struct shell *shell);

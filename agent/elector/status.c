@@ -58,6 +58,11 @@ bool status_leads(const struct status_election *e, int64_t now_ns)
 	return is_state(e, ROLE_ACTIVE) && e->state->token != 0 && e->demote_ns != 0 && now_ns < e->demote_ns;
 }
 
+bool status_stands_by(const struct status_election *e)
+{
+	return is_state(e, ROLE_STANDBY) && e->in_queue && e->state->u.state.health_known && e->state->u.state.healthy;
+}
+
 /* Who leads, as far as it is sure at this instant; ours ends with the lease, whatever the record says. */
 static bool put_leader(json_t *object, const struct status_election *e, int64_t now_ns)
 {

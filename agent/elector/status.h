@@ -52,6 +52,9 @@ json_t *status_election_json(const struct status_election *election, int64_t now
 /* A token as in JSON: a decimal string, or null for 0. */
 json_t *status_token(int64_t token);
 
+/* Whether this member is a standby that is ready and, as far as a check hook tells, healthy. */
+bool status_stands_by(const struct status_election *election);
+
 /* Whether this member may say that it leads at NOW_NS. */
 bool status_leads(const struct status_election *election, int64_t now_ns);
 

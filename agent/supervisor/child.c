@@ -26,7 +26,7 @@ enum {
 	QUEUE_BASE = 64,
 	ARGUMENTS_FIXED = 5, /* name, --elector, -c, file, NULL */
 	FIRST_FD = ELECTOR_FD_SUPERVISOR,
-	FDS = ELECTOR_FD_FOUND - FIRST_FD + 1,
+	FDS = ELECTOR_FD_HTTP - FIRST_FD + 1,
 };
 
 static const int64_t second_ns = INT64_C(1000000000);
@@ -170,7 +170,7 @@ __attribute__((noreturn)) static void run_elector(const int fds[FDS], char **arg
 	_exit(ELECTOR_EXIT_FAILED);
 }
 
-static int spawn(const struct config *config, int peer, int control_fd, pid_t *pid)
+static int spawn(const struct config *config, int peer, const struct child_sockets *sockets, pid_t *pid)
 {
 	char **arguments = build_arguments(config);
 	int text = seal("tenured.conf", config->text, config->text_size);
@@ -178,8 +178,9 @@ static int spawn(const struct config *config, int peer, int control_fd, pid_t *p
 	const int fds[FDS] = {
 		[ELECTOR_FD_SUPERVISOR - FIRST_FD] = peer,
 		[ELECTOR_FD_CONFIG - FIRST_FD] = text,
-		[ELECTOR_FD_CONTROL - FIRST_FD] = control_fd,
+		[ELECTOR_FD_CONTROL - FIRST_FD] = sockets->control,
 		[ELECTOR_FD_FOUND - FIRST_FD] = found,
+		[ELECTOR_FD_HTTP - FIRST_FD] = sockets->http,
 	};
 	int rc = !arguments ? -ENOMEM : text < 0 ? text : found < 0 ? found : 0;
 	pid_t started;
@@ -307,7 +308,7 @@ static void on_ready(struct watch *watch)
 	take_waiting(child);
 }
 
-void child_start(struct child *child, const struct config *config, int control_fd, int64_t now_ns)
+void child_start(struct child *child, const struct config *config, const struct child_sockets *sockets, int64_t now_ns)
 {
 	int pair[2] = {-1, -1};
 	int rc;
@@ -326,7 +327,7 @@ void child_start(struct child *child, const struct config *config, int control_f
 	child->watch = (struct watch){.fd = pair[0], .ready = on_ready};
 	rc = loop_add(child->loop, &child->watch);
 	if (rc == 0)
-		rc = spawn(config, pair[1], control_fd, &child->pid);
+		rc = spawn(config, pair[1], sockets, &child->pid);
 	close(pair[1]);
 	if (rc < 0)
 		goto fail;

@@ -43,8 +43,13 @@ struct child {
 void child_init(struct child *child, struct loop *loop, struct locked_dir *state_dir,
 		void (*take)(struct child *child, const struct message *m));
 
-/* Starts one with CONFIG and the control socket (-1: none). On failure the next try is set, and logged. */
-void child_start(struct child *child, const struct config *config, int control_fd, int64_t now_ns);
+/* What it is to listen on; -1: none. They stay ours. */
+struct child_sockets {
+	int control, http;
+};
+
+/* Starts one with CONFIG and SOCKETS. On failure the next try is set, and logged. */
+void child_start(struct child *child, const struct config *config, const struct child_sockets *sockets, int64_t now_ns);
 
 /* To the elector, if it is up; it is lost otherwise, and the caller says it again after HELLO. */
 void child_send(struct child *child, struct message *m);

@@ -18,8 +18,8 @@ void handover_write(const struct handover *handover, char text[HANDOVER_TEXT_SIZ
 {
 	const int *fds = handover->fds;
 
-	snprintf(text, HANDOVER_TEXT_SIZE, HANDOVER_NAME "=%d,%d,%d", fds[HANDOVER_STATE_LOCK], fds[HANDOVER_DATA_LOCK],
-		 fds[HANDOVER_CONTROL]);
+	snprintf(text, HANDOVER_TEXT_SIZE, HANDOVER_NAME "=%d,%d,%d,%d", fds[HANDOVER_STATE_LOCK],
+		 fds[HANDOVER_DATA_LOCK], fds[HANDOVER_CONTROL], fds[HANDOVER_HTTP]);
 }
 
 /* By way of numbers above all of these, so that none is overwritten before it is used. */
@@ -50,7 +50,8 @@ int handover_take(struct handover *handover)
 	*handover = HANDOVER_NONE;
 	if (!text)
 		return HANDOVER_FIRST_FD;
-	found = sscanf(text, "%d,%d,%d", &fds[HANDOVER_STATE_LOCK], &fds[HANDOVER_DATA_LOCK], &fds[HANDOVER_CONTROL]);
+	found = sscanf(text, "%d,%d,%d,%d", &fds[HANDOVER_STATE_LOCK], &fds[HANDOVER_DATA_LOCK],
+		       &fds[HANDOVER_CONTROL], &fds[HANDOVER_HTTP]);
 	unsetenv(HANDOVER_NAME);
 	if (found != HANDOVER_COUNT)
 		return HANDOVER_FIRST_FD;

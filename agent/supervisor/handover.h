@@ -6,6 +6,7 @@ enum handover_fd {
 	HANDOVER_STATE_LOCK, /* nobody else may start in between */
 	HANDOVER_DATA_LOCK,
 	HANDOVER_CONTROL, /* clients wait in its backlog */
+	HANDOVER_HTTP,    /* here too */
 	HANDOVER_COUNT
 };
 
@@ -13,7 +14,7 @@ struct handover {
 	int fds[HANDOVER_COUNT]; /* -1: none */
 };
 
-#define HANDOVER_NONE ((struct handover){{-1, -1, -1}})
+#define HANDOVER_NONE ((struct handover){{-1, -1, -1, -1}})
 
 enum { HANDOVER_FIRST_FD = 3, HANDOVER_TEXT_SIZE = 64 };
 

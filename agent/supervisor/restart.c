@@ -265,6 +265,7 @@ static int execute(struct supervisor *supervisor)
 		[HANDOVER_STATE_LOCK] = supervisor->state_dir.lock_fd,
 		[HANDOVER_DATA_LOCK] = supervisor->data_dir.lock_fd,
 		[HANDOVER_CONTROL] = supervisor->control_fd,
+		[HANDOVER_HTTP] = supervisor->http_fd,
 	}};
 	char path[PATH_MAX], variable[HANDOVER_TEXT_SIZE], **environment = copy(restart->environment, 1);
 	int rc = environment ? find_program(path) : -ENOMEM;

@@ -192,6 +192,8 @@ int start_open(struct supervisor *supervisor)
 	if (stale)
 		return 0;
 	rc = open_control(supervisor);
+	supervisor->http_fd = supervisor->handover.fds[HANDOVER_HTTP];
+	supervisor->handover.fds[HANDOVER_HTTP] = -1;
 	handover_close(&supervisor->handover);
 	if (rc == 0)
 		rc = realtime_begin(supervisor->config);
@@ -241,7 +243,7 @@ void start_begin(struct supervisor *supervisor)
 {
 	log_info(NULL, "started", "version=%s pid=%d", TENURE_VERSION, (int)getpid());
 	take_session(supervisor);
-	child_start(&supervisor->child, supervisor->config, supervisor->control_fd, clock_now_ns());
+	supervisor_start_elector(supervisor, clock_now_ns());
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		begin_unit(supervisor, i);
 	mirror_all(supervisor);
@@ -286,6 +288,8 @@ void start_close(struct supervisor *supervisor)
 	takeover_free(&supervisor->takeover);
 	restart_free(&supervisor->restart);
 	control_socket_close(supervisor->control_fd, supervisor->config->control.socket);
+	if (supervisor->http_fd >= 0)
+		close(supervisor->http_fd);
 	locked_dir_close(&supervisor->data_dir);
 	locked_dir_close(&supervisor->state_dir);
 	if (supervisor->orphan_fd >= 0)

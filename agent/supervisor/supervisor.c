@@ -13,6 +13,7 @@
 #include "common/control.h"
 #include "common/log.h"
 #include "supervisor/clock.h"
+#include "supervisor/http_listener.h"
 #include "supervisor/stale.h"
 #include "supervisor/start.h"
 #include "supervisor/stopping.h"
@@ -315,13 +316,20 @@ static void on_signals(struct watch *watch)
 	(void)watch;
 }
 
+void supervisor_start_elector(struct supervisor *supervisor, int64_t now_ns)
+{
+	supervisor->http_fd = http_listener_renew(supervisor->http_fd, supervisor->config->http_listen);
+	child_start(&supervisor->child, supervisor->config,
+		    &(struct child_sockets){.control = supervisor->control_fd, .http = supervisor->http_fd}, now_ns);
+}
+
 static void look_after_elector(struct supervisor *supervisor, int64_t now_ns)
 {
 	struct child *child = &supervisor->child;
 
 	child_timer(child, now_ns);
 	if (child->pid == 0 && now_ns >= child->start_at_ns && !supervisor->finishing)
-		child_start(child, supervisor->config, supervisor->control_fd, now_ns);
+		supervisor_start_elector(supervisor, now_ns);
 }
 
 static void turn(struct supervisor *supervisor)
@@ -373,7 +381,7 @@ static int init(struct supervisor *supervisor, struct config *config, const stru
 	supervisor->options = options;
 	supervisor->started_ms = clock_wall_ms();
 	supervisor->armed_ns = supervisor->extend_at_ns = supervisor->orphan_end_ns = CLOCK_NEVER;
-	supervisor->orphan_fd = supervisor->loop.epoll_fd = supervisor->control_fd = -1;
+	supervisor->orphan_fd = supervisor->loop.epoll_fd = supervisor->control_fd = supervisor->http_fd = -1;
 	supervisor->signals = (struct watch){.fd = -1, .ready = on_signals};
 	supervisor->timer = (struct watch){.fd = -1, .ready = on_timer};
 	supervisor->state_dir = supervisor->data_dir = LOCKED_DIR_CLOSED;

@@ -35,6 +35,7 @@ struct supervisor {
 	struct unit_host host;
 	struct locked_dir state_dir, data_dir;
 	int control_fd; /* -1: no control socket */
+	int http_fd;    /* -1: none, or not to be had yet */
 	int orphan_fd;  /* pidfd of an earlier agent's elector, let live until every service is known to be out; -1 */
 	int64_t orphan_end_ns; /* when it is killed, if it has not ended by itself; CLOCK_NEVER: not told to yet */
 	struct config *config;
@@ -70,6 +71,9 @@ int supervisor_run(struct config *config, const struct supervisor_options *optio
 
 /* The session has been ended: nothing is left to take up or to lean on. */
 void supervisor_forget_session(struct supervisor *supervisor);
+
+/* Starts an elector, with the sockets that it is to listen on. */
+void supervisor_start_elector(struct supervisor *supervisor, int64_t now_ns);
 
 /* The unit of that name, or NULL. */
 struct unit *supervisor_find(const struct supervisor *supervisor, const char *name);

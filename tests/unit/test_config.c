@@ -240,19 +240,61 @@ static void test_ranges(void **state)
  */
 static void test_not_yet_supported(void **state)
 {
-	static const char *const set[] = {"http { listen = \"127.0.0.1:8650\" }",
-					  "zookeeper { tls { ca = /a } }",
+	static const char *const set[] = {"zookeeper { tls { ca = /a } }",
 					  "zookeeper { tls { cert = /a } }",
 					  "zookeeper { tls { key = /a } }",
 					  "election a { interop = true }"};
-	struct run r = accept_text("http { listen = \"\" } zookeeper { tls { ca = \"\" } } election a { interop = off }");
+	struct run r = accept_text("zookeeper { tls { ca = \"\" } } election a { interop = off }");
 
 	(void)state;
 	run_free(&r);
 	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]); i++)
 		refuse_with(set[i], ": not yet supported\n");
 	refuse("zookeeper {\n tls {\n  ca = /a\n } }\n", "t.conf:3: zookeeper: tls: ca: not yet supported\n");
-	refuse_with("http { listen = \"a b\" }", "has a space in it");
+}
+
+/*
+ * Goal: where HTTP listens is an address and a port, and no name that would have to be looked up.
+ * Method: each shape, good and bad.
+ */
+static void test_http_listen(void **state)
+{
+	static const char *const good[] = {"", "127.0.0.1:8650", "0.0.0.0:1", "[::1]:8650", "[::]:65535"};
+	static const struct {
+		const char *text, *problem;
+	} bad[] = {{"8650", "is not address:port"},
+		   {"127.0.0.1", "is not address:port"},
+		   {"[::1]", "is not address:port"},
+		   {"[::1]8650", "is not address:port"},
+		   {"[::1", "is not address:port"},
+		   {"127.0.0.1:", "has no port from 1 to 65535"},
+		   {"127.0.0.1:0", "has no port from 1 to 65535"},
+		   {"127.0.0.1:65536", "has no port from 1 to 65535"},
+		   {"127.0.0.1:+80", "has no port from 1 to 65535"},
+		   {"127.0.0.1:123456", "has no port from 1 to 65535"},
+		   {"localhost:8650", "has no IPv4 address"},
+		   {":8650", "has no IPv4 address"},
+		   {"::1:8650", "has no IPv4 address"},
+		   {"[127.0.0.1]:8650", "has no IPv6 address in its brackets"},
+		   {"[]:8650", "has no IPv6 address in its brackets"},
+		   {"[::1%lo]:8650", "has no IPv6 address in its brackets"},
+		   {"[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]:8650", "has too long an address"},
+		   {"a b", "has a space in it"}};
+	char text[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct run r;
+
+		snprintf(text, sizeof(text), "http { listen = \"%s\" }", good[i]);
+		r = accept_text(text);
+		assert_string_equal(r.config->http_listen, good[i]);
+		run_free(&r);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "http { listen = \"%s\" }", bad[i].text);
+		refuse_with(text, bad[i].problem);
+	}
 }
 
 /*
@@ -1154,6 +1196,7 @@ int main(void)
 		cmocka_unit_test(test_all_errors_in_one_run),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_not_yet_supported),
+		cmocka_unit_test(test_http_listen),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_names_and_paths),
 		cmocka_unit_test(test_fits_the_lease),
