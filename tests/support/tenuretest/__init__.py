@@ -6,12 +6,13 @@ from .fault import FaultCase
 from .hosts import Hosts
 from .oracle import Oracle
 from .proxy import CREATE, CREATE2, DELETE, SET_DATA, Proxy
+from .script import SHELLS, Script, ScriptChecks, hook_path
 from .server import Ensemble, Server
 from .timeline import Event, Timeline, parse
 from .wait import holds_for, now_ns, wait_for
 
 __all__ = [
-    "BIN_DIR", "CREATE", "CREATE2", "DELETE", "HOOK", "SET_DATA", "SOURCE_DIR", "TENURECTL", "TENURED", "Agent",
-    "Ensemble", "Event", "FaultCase", "Hosts", "LiveCase", "Oracle", "Proxy", "Server", "Timeline", "holds_for",
-    "now_ns", "parse", "sanitizer", "wait_for",
+    "BIN_DIR", "CREATE", "CREATE2", "DELETE", "HOOK", "SET_DATA", "SHELLS", "SOURCE_DIR", "TENURECTL", "TENURED",
+    "Agent", "Ensemble", "Event", "FaultCase", "Hosts", "LiveCase", "Oracle", "Proxy", "Script", "ScriptChecks",
+    "Server", "Timeline", "holds_for", "hook_path", "now_ns", "parse", "sanitizer", "wait_for",
 ]  # fmt: skip
