@@ -20,7 +20,7 @@
 #define TENURE_AGENT_CONTROL_H
 
 enum {
-	CONTROL_LINE_MAX = 4096,    /* bytes of a request */
+	CONTROL_LINE_MAX = 8192,    /* bytes of a request */
 	CONTROL_CLIENTS_MAX = 64,   /* at once; more wait in the backlog */
 	CONTROL_REPLY_MAX = 1 << 22 /* bytes waiting for a client that does not read; then it is dropped */
 };

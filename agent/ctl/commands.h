@@ -11,6 +11,9 @@ int command_resign(const struct ctl_options *options);
 int command_recover(const struct ctl_options *options);
 int command_forget(const struct ctl_options *options);
 int command_restart(const struct ctl_options *options);
+int command_pause(const struct ctl_options *options);
+int command_resume(const struct ctl_options *options);
+int command_eligible(const struct ctl_options *options);
 
 /* On a file: the token gate. */
 int command_gate(const struct ctl_options *options);

@@ -28,6 +28,9 @@ static const struct command {
 	{"resign", command_resign, 1, "resign [ELECTION]", "hand over, and wait until it is done", true},
 	{"recover", command_recover, 1, "recover [ELECTION]", "out of panic: run the lose hook again", false},
 	{"forget", command_forget, 1, "forget [ELECTION]", "clear a leader that has not left cleanly; asks first", true},
+	{"pause", command_pause, 1, "pause [ELECTION]", "nobody takes office until resume", false},
+	{"resume", command_resume, 1, "resume [ELECTION]", "end a pause", false},
+	{"eligible", command_eligible, 1, "eligible [ELECTION]", "who may lead; the leader changes it: --set, --clear", true},
 	{"restart", command_restart, 0, "restart", "execute the agent anew in place: every term goes on", false},
 	{"list", command_list, 1, "list [ELECTION]", "queue and record, from ZooKeeper itself", false},
 	{"history", command_history, 1, "history [ELECTION]", "the last terms, oldest first", false},
@@ -53,6 +56,8 @@ static int command_help(const struct ctl_options *options)
 	     "      --wait SECONDS    wait no longer (5; list and history 10; resign, recover, forget and restart 90)\n"
 	     "      --force           resign even if nobody is there to take over; forget without asking\n"
 	     "      --token           forget the highest token seen instead\n"
+	     "      --set MEMBER,...  eligible: these may lead, and nobody else\n"
+	     "      --clear           eligible: everybody may; with --force whoever leads\n"
 	     "  -h, --help            this text\n"
 	     "  -V, --version         the version\n\n"
 	     "Exit status: 0 ok, 1 no, 2 unknown, 64 usage, 69 no agent or ensemble reached, 70 internal,\n"
@@ -121,6 +126,10 @@ static int run(const struct ctl_options *options)
 	}
 	if (options->token && command->run != command_forget) {
 		complain("%s takes no --token", command->name);
+		return EXIT_USAGE;
+	}
+	if ((options->set != NULL || options->clear) && command->run != command_eligible) {
+		complain("%s takes no --set and no --clear", command->name);
 		return EXIT_USAGE;
 	}
 	return command->run(options);

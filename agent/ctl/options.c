@@ -11,7 +11,7 @@
 #include "ctl/config_file.h"
 #include "ctl/output.h"
 
-enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_TOKEN, OPTION_WAIT };
+enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_TOKEN, OPTION_WAIT, OPTION_SET, OPTION_CLEAR };
 
 /* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
 static int read_wait(const char *text, int64_t *out_ms)
@@ -78,6 +78,12 @@ static int take_option(struct ctl_options *o, int option, const char *value)
 	case OPTION_TOKEN:
 		o->token = true;
 		return 0;
+	case OPTION_SET:
+		o->set = value;
+		return 0;
+	case OPTION_CLEAR:
+		o->clear = true;
+		return 0;
 	case OPTION_WAIT:
 		if (read_wait(value, &o->wait_ms) == 0)
 			return 0;
@@ -103,6 +109,8 @@ int ctl_options_parse(int argc, char **argv, struct ctl_options *out)
 		{"force", no_argument, NULL, OPTION_FORCE},
 		{"token", no_argument, NULL, OPTION_TOKEN},
 		{"wait", required_argument, NULL, OPTION_WAIT},
+		{"set", required_argument, NULL, OPTION_SET},
+		{"clear", no_argument, NULL, OPTION_CLEAR},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},

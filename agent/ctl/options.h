@@ -20,7 +20,8 @@ struct ctl_options {
 	const char *config; /* -c, or the default file */
 	bool config_given;
 	const char *servers; /* -z, or NULL */
-	bool json, force, token, help, version;
+	bool json, force, token, clear, help, version;
+	const char *set;     /* --set, or NULL */
 	int64_t wait_ms;     /* 0: the command's own */
 	const char *command; /* NULL when none was named */
 	const char *arguments[CTL_ARGUMENTS_MAX];

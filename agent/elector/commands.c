@@ -92,6 +92,8 @@ static void run_change(struct contest *c, struct client *client, const struct co
 		resign_start(c, client, line->force);
 	else if (line->command == CONTROL_RECOVER)
 		recover_start(c, client);
+	else if (line->command != CONTROL_FORGET)
+		amend_start(c, client, line);
 	else if (line->token)
 		forget_floor_start(c, client, line->look);
 	else
@@ -123,6 +125,8 @@ bool commands_run(struct shell *shell, struct client *client, bool may_change, c
 		return false;
 	if (line.command == CONTROL_IS_LEADER)
 		run_is_leader(client, c);
+	else if (line.command == CONTROL_ELIGIBLE && !line.has_members)
+		amend_start(c, client, &line);
 	else if (!may_change)
 		refuse_change(client);
 	else

@@ -343,6 +343,7 @@ void contest_check(struct contest *c)
 void contest_hung_up(struct contest *c, const struct client *client)
 {
 	resign_forget(c, client);
+	amend_forget(c, client);
 	recover_forget(c, client);
 	forget_forget(c, client);
 }

@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "common/message.h"
 #include "core/elector.h"
+#include "elector/amend.h"
 #include "elector/forget.h"
 #include "elector/kept.h"
 #include "elector/member.h"
@@ -51,6 +52,7 @@ struct contest {
 	struct resign resign;
 	struct recover recover;
 	struct forget forget;
+	struct amend amend;
 	struct contest_floor floor;
 	bool state_known;
 	struct message state;   /* the supervisor's last STATE */

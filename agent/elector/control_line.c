@@ -17,6 +17,9 @@ static const struct {
 	{"recover", CONTROL_RECOVER},
 	{"forget", CONTROL_FORGET},
 	{"restart", CONTROL_RESTART},
+	{"pause", CONTROL_PAUSE},
+	{"resume", CONTROL_RESUME},
+	{"eligible", CONTROL_ELIGIBLE},
 };
 
 static int find_command(const char *name, enum control_command *out)
@@ -43,6 +46,43 @@ static bool read_token(const json_t *value, int64_t *out)
 	errno = 0;
 	*out = strtoll(text, &end, 10);
 	return errno == 0 && *end == '\0';
+}
+
+static bool is_member(const char *name)
+{
+	size_t length = name ? strlen(name) : 0;
+
+	for (size_t i = 0; i < length; i++)
+		if (name[i] <= ' ' || name[i] > '~' || name[i] == '/')
+			return false;
+	return length > 0 && length < TENURE_MEMBER_SIZE;
+}
+
+static bool read_members(const json_t *list, struct control_line *line, const char **error)
+{
+	line->has_members = list && !json_is_null(list);
+	if (!line->has_members)
+		return true;
+	*error = "\"members\" is not a list of members";
+	if (!json_is_array(list))
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (line->members.count == TENURE_ELIGIBLE_MAX) {
+			*error = "\"members\" has more than 64 members";
+			return false;
+		}
+		if (!is_member(name))
+			return false;
+		for (size_t j = 0; j < line->members.count; j++)
+			if (strcmp(line->members.names[j], name) == 0) {
+				*error = "\"members\" has one of them twice";
+				return false;
+			}
+		strcpy(line->members.names[line->members.count++], name);
+	}
+	return true;
 }
 
 static bool read_flags(const json_t *object, struct control_line *line, const char **error)
@@ -89,7 +129,7 @@ static int read_object(json_t *object, struct control_line *out, const char **er
 		}
 		snprintf(line.election, sizeof line.election, "%s", json_string_value(election));
 	}
-	if (!read_flags(object, &line, error))
+	if (!read_flags(object, &line, error) || !read_members(json_object_get(object, "members"), &line, error))
 		return -EINVAL;
 	if (!read_token(json_object_get(object, "incumbent"), &line.incumbent)) {
 		*error = "\"incumbent\" is not a token";

@@ -8,14 +8,31 @@
 
 #include "tenure/limits.h"
 
-enum control_command { CONTROL_STATUS, CONTROL_IS_LEADER, CONTROL_RESIGN, CONTROL_RECOVER, CONTROL_FORGET, CONTROL_RESTART };
+enum control_command {
+	CONTROL_STATUS,
+	CONTROL_IS_LEADER,
+	CONTROL_RESIGN,
+	CONTROL_RECOVER,
+	CONTROL_FORGET,
+	CONTROL_RESTART,
+	CONTROL_PAUSE,
+	CONTROL_RESUME,
+	CONTROL_ELIGIBLE,
+};
+
+struct control_members {
+	size_t count;
+	char names[TENURE_ELIGIBLE_MAX][TENURE_MEMBER_SIZE];
+};
 
 struct control_line {
 	enum control_command command;
 	char election[TENURE_ELECTION_SIZE]; /* "": not named */
-	bool force;        /* resign */
+	bool force;        /* resign, eligible */
 	bool token;        /* forget: the token floor, not the last leader */
 	bool look;         /* forget: only say what would be forgotten */
+	bool has_members;  /* eligible: there is a list, which may be empty */
+	struct control_members members;
 	int64_t incumbent; /* forget: the leader of this token and no other; -1: any */
 };
 

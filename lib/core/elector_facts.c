@@ -269,6 +269,9 @@ static void written(struct step *s, const struct elector_done *done)
 	case TENURE_EDIT_TAKE:
 	case TENURE_EDIT_FENCED:
 	case TENURE_EDIT_FORGET:
+	case TENURE_EDIT_PAUSE:
+	case TENURE_EDIT_RESUME:
+	case TENURE_EDIT_ELIGIBLE:
 		break; /* record_known() sees what it changed */
 	case TENURE_EDIT_ACTIVE:
 		e->activate = false;

@@ -441,6 +441,35 @@ static int forget(json_t *root, int64_t token)
 	return token != 0 ? mark(root, "clean", json_true()) : 0;
 }
 
+static int set_paused(json_t *root, bool paused)
+{
+	return json_object_set_new(root, "paused", json_boolean(paused)) < 0 ? -ENOMEM : 0;
+}
+
+static int set_eligible(json_t *root, const struct tenure_edit *edit)
+{
+	json_t *list = json_array();
+
+	assert(edit->eligible_count <= TENURE_ELIGIBLE_MAX);
+	for (size_t i = 0; i < edit->eligible_count; i++)
+		if (json_array_append_new(list, text_value(edit->eligible[i])) < 0) {
+			json_decref(list);
+			return -ENOMEM;
+		}
+	return json_object_set_new(root, "eligible", list) < 0 ? -ENOMEM : 0;
+}
+
+/* Whether it is for whoever leads, or nobody, and not for the incumbent of its token alone. */
+static bool binds_nobody(enum tenure_edit_kind kind)
+{
+	return kind == TENURE_EDIT_TAKE || kind == TENURE_EDIT_PAUSE || kind == TENURE_EDIT_RESUME;
+}
+
+static bool begins_anew(enum tenure_edit_kind kind)
+{
+	return binds_nobody(kind) || kind == TENURE_EDIT_FORGET || kind == TENURE_EDIT_ELIGIBLE;
+}
+
 static int apply(json_t *root, const struct tenure_edit *edit)
 {
 	struct tenure_election_record record;
@@ -448,7 +477,7 @@ static int apply(json_t *root, const struct tenure_edit *edit)
 
 	if (r < 0)
 		return r;
-	if (edit->kind != TENURE_EDIT_TAKE && record.incumbent.token != edit->token)
+	if (!binds_nobody(edit->kind) && record.incumbent.token != edit->token)
 		return -ESTALE;
 	switch (edit->kind) {
 	case TENURE_EDIT_TAKE:
@@ -461,6 +490,11 @@ static int apply(json_t *root, const struct tenure_edit *edit)
 		return mark(root, "clean", json_string("fenced"));
 	case TENURE_EDIT_FORGET:
 		return forget(root, edit->token);
+	case TENURE_EDIT_PAUSE:
+	case TENURE_EDIT_RESUME:
+		return set_paused(root, edit->kind == TENURE_EDIT_PAUSE);
+	case TENURE_EDIT_ELIGIBLE:
+		return set_eligible(root, edit);
 	}
 	return -EBADMSG;
 }
@@ -475,8 +509,8 @@ int tenure_document_edit(const struct tenure_document *document, const struct te
 	size_t size = 0;
 	int r;
 
-	assert(edit->token > 0 || (edit->token == 0 && edit->kind == TENURE_EDIT_FORGET));
-	if (!document && edit->kind != TENURE_EDIT_TAKE && edit->kind != TENURE_EDIT_FORGET)
+	assert(edit->token > 0 || (edit->token == 0 && begins_anew(edit->kind) && edit->kind != TENURE_EDIT_TAKE));
+	if (!document && !begins_anew(edit->kind))
 		return -EBADMSG;
 	root = document ? copy_of(document->root) : new_record();
 	r = apply(root, edit);

@@ -11,7 +11,8 @@
 
 static const char *const names[] = {
 	[CONTROL_STATUS] = "status",   [CONTROL_IS_LEADER] = "is-leader", [CONTROL_RESIGN] = "resign",
-	[CONTROL_RECOVER] = "recover", [CONTROL_FORGET] = "forget",
+	[CONTROL_RECOVER] = "recover", [CONTROL_FORGET] = "forget",	  [CONTROL_RESTART] = "restart",
+	[CONTROL_PAUSE] = "pause",     [CONTROL_RESUME] = "resume",	  [CONTROL_ELIGIBLE] = "eligible",
 };
 
 /* LINE as a request. */
@@ -23,6 +24,13 @@ static char *print(const struct control_line *line)
 
 	assert(object != NULL);
 	snprintf(token, sizeof(token), "%" PRId64, line->incumbent);
+	if (line->has_members) {
+		json_t *list = json_array();
+
+		for (size_t i = 0; i < line->members.count; i++)
+			json_array_append_new(list, json_string(line->members.names[i]));
+		json_object_set_new(object, "members", list);
+	}
 	if (line->incumbent >= 0)
 		json_object_set_new(object, "incumbent", json_string(token));
 	text = json_dumps(object, JSON_COMPACT);

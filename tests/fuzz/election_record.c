@@ -92,6 +92,15 @@ static void expect(struct tenure_election_record *expected, const struct tenure_
 		incumbent->clean = TENURE_CLEAN_YES;
 		expected->held = 0;
 		break;
+	case TENURE_EDIT_PAUSE:
+	case TENURE_EDIT_RESUME:
+		expected->paused = edit->kind == TENURE_EDIT_PAUSE;
+		break;
+	case TENURE_EDIT_ELIGIBLE:
+		expected->eligible_count = edit->eligible_count;
+		for (size_t i = 0; i < edit->eligible_count; i++)
+			strcpy(expected->eligible[i], edit->eligible[i]);
+		break;
 	}
 }
 
@@ -119,6 +128,9 @@ static bool may_change(const char *key, const struct tenure_edit *edit, bool inn
 		[TENURE_EDIT_ACTIVE] = {"incumbent"},
 		[TENURE_EDIT_CLEAN] = {"incumbent"},
 		[TENURE_EDIT_FENCED] = {"incumbent"},
+		[TENURE_EDIT_PAUSE] = {"paused"},
+		[TENURE_EDIT_RESUME] = {"paused"},
+		[TENURE_EDIT_ELIGIBLE] = {"eligible"},
 	};
 
 	if (inner)
@@ -180,9 +192,10 @@ static bool is_allowed_failure(int rc, const struct tenure_document *document,
 	int64_t token = document ? record->incumbent.token : 0;
 
 	if (rc == -ESTALE)
-		return edit->kind != TENURE_EDIT_TAKE && edit->token != token;
+		return edit->kind != TENURE_EDIT_TAKE && edit->kind != TENURE_EDIT_PAUSE &&
+		       edit->kind != TENURE_EDIT_RESUME && edit->token != token;
 	if (rc == -EBADMSG)
-		return !document && edit->kind != TENURE_EDIT_TAKE && edit->kind != TENURE_EDIT_FORGET;
+		return !document && edit->kind >= TENURE_EDIT_ACTIVE && edit->kind <= TENURE_EDIT_FENCED;
 	return rc == -EMSGSIZE;
 }
 
@@ -239,8 +252,10 @@ static void check_term(const struct tenure_document *document, const struct tenu
 	size_t text_size;
 	struct tenure_document *edited = check_edit(document, record, bytes, size, &take, &taken, &text, &text_size);
 
-	for (enum tenure_edit_kind kind = TENURE_EDIT_ACTIVE; edited && kind <= TENURE_EDIT_FORGET; kind++) {
-		const struct tenure_edit edit = {.kind = kind, .token = take.token};
+	for (enum tenure_edit_kind kind = TENURE_EDIT_ACTIVE; edited && kind <= TENURE_EDIT_ELIGIBLE; kind++) {
+		static const char *const two[] = {"a", "b"};
+		const struct tenure_edit edit = {
+			.kind = kind, .token = take.token, .eligible = two, .eligible_count = 2};
 
 		check_edit_alone(edited, &taken, text, text_size, &edit);
 	}

@@ -59,6 +59,10 @@ static bool edit(struct record *r, const struct elector_command *c, unsigned mem
 	case TENURE_EDIT_FENCED:
 		r->clean = TENURE_CLEAN_FENCED;
 		break;
+	case TENURE_EDIT_PAUSE:
+	case TENURE_EDIT_RESUME:
+	case TENURE_EDIT_ELIGIBLE:
+		break; /* operators', not the core's */
 	}
 	return true;
 }

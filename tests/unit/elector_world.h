@@ -471,6 +471,9 @@ static enum elector_result write_record(struct world *w, struct client *c,
 		incumbent->clean = TENURE_CLEAN_FENCED;
 		break;
 	case TENURE_EDIT_FORGET:
+	case TENURE_EDIT_PAUSE:
+	case TENURE_EDIT_RESUME:
+	case TENURE_EDIT_ELIGIBLE:
 		CHECK_RUN(&w->run, false); /* an operator's */
 		break;
 	}

@@ -575,6 +575,62 @@ static void test_terms(void **state)
 	free(text);
 }
 
+/* Goal: an operator's edits touch their own field and nothing else, whoever leads. Method: as for the small edits. */
+static void test_operators_edits(void **state)
+{
+	static const char *const list[] = {"db-c", "db-d"};
+	static const struct tenure_edit edits[] = {
+		{.kind = TENURE_EDIT_PAUSE},
+		{.kind = TENURE_EDIT_RESUME},
+		{.kind = TENURE_EDIT_ELIGIBLE, .token = 4294967338, .eligible = list, .eligible_count = 2},
+		{.kind = TENURE_EDIT_ELIGIBLE, .token = 4294967338},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+		json_t *wanted = json_loads(FULL, 0, NULL), *got;
+		struct tenure_election_record r;
+		char *text = edit_and_decode(FULL, &edits[i], &r);
+
+		if (edits[i].kind == TENURE_EDIT_ELIGIBLE) {
+			json_t *names = json_array();
+
+			for (size_t j = 0; j < edits[i].eligible_count; j++)
+				json_array_append_new(names, json_string(list[j]));
+			json_object_set_new(wanted, "eligible", names);
+			assert_int_equal(r.eligible_count, edits[i].eligible_count);
+			assert_int_equal(tenure_election_eligible(&r, "db-x"), edits[i].eligible_count == 0);
+		} else {
+			json_object_set_new(wanted, "paused", json_boolean(edits[i].kind == TENURE_EDIT_PAUSE));
+			assert_int_equal(r.paused, edits[i].kind == TENURE_EDIT_PAUSE);
+		}
+		got = json_loads(text, 0, NULL);
+		assert_true(json_equal(wanted, got));
+		json_decref(wanted);
+		json_decref(got);
+		free(text);
+	}
+}
+
+/* Goal: an election that nobody has stood in can be paused; only its leader's list is taken. Method: no record; a token. */
+static void test_operators_edits_apply(void **state)
+{
+	const struct tenure_edit pause = {.kind = TENURE_EDIT_PAUSE}, list = {.kind = TENURE_EDIT_ELIGIBLE, .token = 7};
+	struct tenure_document *document, *edited;
+	struct tenure_election_record r;
+	size_t size;
+	char *text;
+
+	(void)state;
+	assert_int_equal(tenure_document_edit(NULL, &pause, &edited, &r, &text, &size), 0);
+	assert_true(r.paused && r.incumbent.token == 0);
+	tenure_document_free(edited);
+	free(text);
+	assert_int_equal(tenure_document_parse(FULL, strlen(FULL), &document, &r), 0);
+	assert_int_equal(tenure_document_edit(document, &list, &edited, &r, &text, &size), -ESTALE);
+	tenure_document_free(document);
+}
+
 static const enum tenure_edit_kind small_edits[] = {TENURE_EDIT_ACTIVE, TENURE_EDIT_CLEAN, TENURE_EDIT_FENCED,
 						    TENURE_EDIT_FORGET};
 static const enum tenure_clean ends[] = {TENURE_CLEAN_NO, TENURE_CLEAN_YES, TENURE_CLEAN_FENCED, TENURE_CLEAN_YES};
@@ -982,6 +1038,8 @@ int main(void)
 		cmocka_unit_test(test_take_new),
 		cmocka_unit_test(test_terms),
 		cmocka_unit_test(test_small_edits),
+		cmocka_unit_test(test_operators_edits),
+		cmocka_unit_test(test_operators_edits_apply),
 		cmocka_unit_test(test_unknown_end),
 		cmocka_unit_test(test_forget_without_token),
 		cmocka_unit_test(test_stale_edits),

@@ -73,6 +73,9 @@ enum tenure_edit_kind {
 	TENURE_EDIT_CLEAN,  /* clean = true */
 	TENURE_EDIT_FENCED, /* clean = "fenced" */
 	TENURE_EDIT_FORGET, /* an operator answers for the last incumbent: clean = true, held = "" */
+	TENURE_EDIT_PAUSE,  /* paused = true */
+	TENURE_EDIT_RESUME, /* paused = false */
+	TENURE_EDIT_ELIGIBLE, /* the list of who may lead; empty: everybody */
 };
 
 /* One change to the election record. The strings are borrowed. */
@@ -83,6 +86,8 @@ struct tenure_edit {
 	const char *address; /* TAKE */
 	const char *reason;  /* TAKE */
 	const char *at;      /* TAKE: wall clock for people */
+	const char *const *eligible; /* ELIGIBLE: at most TENURE_ELIGIBLE_MAX members */
+	size_t eligible_count;
 };
 
 /* A record as it was parsed, with the fields that this version does not know. Parsed once, edited cheaply. */
@@ -101,8 +106,9 @@ TENURE_API void tenure_document_read(const struct tenure_document *document, str
 /*
  * Applies EDIT to DOCUMENT (NULL: there was nothing readable), which stays as it is, and returns the edited
  * document, its record (RECORD may be NULL), and its text, of which the caller frees *EDITED and *OUT. Fields this version does not
- * know are kept; TAKE and FORGET replace what cannot be read by a new record. All but TAKE apply only while the
- * incumbent's token is EDIT's (FORGET also with token 0: there is none to be read). Returns 0, -ENOMEM, -ESTALE when
+ * know are kept; TAKE, FORGET, PAUSE, RESUME and ELIGIBLE put a new record in the place of none, which may be one that
+ * cannot be read. All but TAKE, PAUSE and RESUME apply only while the incumbent's token is EDIT's (FORGET and ELIGIBLE
+ * also with token 0: there is none). Returns 0, -ENOMEM, -ESTALE when
  * the token is another's, -EBADMSG when ACTIVE, CLEAN or FENCED meet no readable record, -EMSGSIZE when the result
  * would not fit TENURE_RECORD_MAX;
  * on failure the outputs are left alone.

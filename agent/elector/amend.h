@@ -1,0 +1,44 @@
+/* An operator's change to the election record: pause, resume, eligible. */
+#ifndef TENURE_ELECTOR_AMEND_H
+#define TENURE_ELECTOR_AMEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elector/control_line.h"
+#include "tenure/limits.h"
+#include "tenure/record.h"
+
+struct client;
+struct contest;
+struct event;
+
+enum amend_phase {
+	AMEND_IDLE,
+	AMEND_READING,
+	AMEND_WRITING,
+	AMEND_WAITING, /* RESUME: for the incumbent that rode out the pause */
+};
+
+struct amend {
+	enum amend_phase phase;
+	struct client *client; /* who waits; NULL: it has hung up */
+	struct event *timer;   /* of WAITING: the next look */
+	uint32_t generation;   /* of the requests */
+	unsigned attempts, looks;
+	enum control_command command;
+	bool force;
+	struct control_members members;
+	bool changes; /* ELIGIBLE: there is a list to be set */
+	/* The record as read. */
+	struct tenure_document *document;
+	int32_t version;
+};
+
+/* LINE is a pause, a resume or an eligible. CLIENT is answered at once or waits. */
+void amend_start(struct contest *contest, struct client *client, const struct control_line *line);
+
+/* CLIENT hung up. What it asked for goes on. */
+void amend_forget(struct contest *contest, const struct client *client);
+
+#endif
