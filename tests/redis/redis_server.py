@@ -130,64 +130,25 @@ class RedisServer:
         wait_for(lambda: self.info("master_link_status") == "up", timeout, f"port {self.port} to be in sync")
 
 
-class Lookout(threading.Thread):
-    """
-    Asks all servers for their roles, all the time. Between two answers in a row that say master, with nothing else
-    between them, a server was one; two masters are two such spans that overlap.
-    """
+class RoleQuestion:
+    """Whether a server is a master, for the lookout: on one connection as long as it lasts."""
 
-    def __init__(self, servers):
-        super().__init__(daemon=True)
-        self.servers = servers
-        self.done = threading.Event()
-        self.spans = {server.port: [] for server in servers}  # [from, until] as asked before and answered after
-        self.asked = 0
+    def __init__(self, server):
+        self.server = server
+        self.connection = None
 
-    def run(self):
-        threads = [threading.Thread(target=self.watch, args=(server,), daemon=True) for server in self.servers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    def __call__(self):
+        try:
+            self.connection = self.connection or Connection(self.server.port, 1)
+            return self.connection.call("ROLE")[0] == "master"
+        except (OSError, RedisError):
+            self.close()
+            return False
 
-    def watch(self, server):
-        connection, last = None, None
-        spans = self.spans[server.port]
-        while not self.done.is_set():
-            try:
-                connection = connection or Connection(server.port, 1)
-                role = connection.call("ROLE")[0]
-                self.asked += 1
-            except (OSError, RedisError):
-                if connection:
-                    connection.close()
-                connection, role = None, None
-            now = time.monotonic()
-            if role == "master":
-                if last == "master":
-                    spans[-1][1] = now
-                else:
-                    spans.append([now, now])
-            last = role
-            self.done.wait(0.002)
-        if connection:
-            connection.close()
-
-    def finish(self):
-        """Stops. Returns the overlaps, in seconds."""
-        self.done.set()
-        self.join(10)
-        return overlaps(list(self.spans.values()))
-
-
-def overlaps(lists):
-    """Of spans of different lists: how long each pair overlaps, where it does."""
-    found = []
-    for place, one in enumerate(lists):
-        for other in lists[place + 1 :]:
-            for a in one:
-                found += [min(a[1], b[1]) - max(a[0], b[0]) for b in other if min(a[1], b[1]) > max(a[0], b[0])]
-    return found
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
 
 
 class Writer(threading.Thread):
