@@ -2,10 +2,10 @@
 #ifndef TENURE_ELECTOR_AMEND_H
 #define TENURE_ELECTOR_AMEND_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "elector/control_line.h"
+#include "elector/rewrite.h"
 #include "tenure/limits.h"
 #include "tenure/record.h"
 
@@ -13,26 +13,16 @@ struct client;
 struct contest;
 struct event;
 
-enum amend_phase {
-	AMEND_IDLE,
-	AMEND_READING,
-	AMEND_WRITING,
-	AMEND_WAITING, /* RESUME: for the incumbent that rode out the pause */
-};
-
 struct amend {
-	enum amend_phase phase;
+	bool active;
 	struct client *client; /* who waits; NULL: it has hung up */
-	struct event *timer;   /* of WAITING: the next look */
-	uint32_t generation;   /* of the requests */
-	unsigned attempts, looks;
+	struct event *timer;   /* of the next look */
+	unsigned looks;        /* RESUME: for the incumbent that rode out the pause */
+	struct rewrite rewrite;
 	enum control_command command;
 	bool force;
 	struct control_members members;
 	bool changes; /* ELIGIBLE: there is a list to be set */
-	/* The record as read. */
-	struct tenure_document *document;
-	int32_t version;
 };
 
 /* LINE is a pause, a resume or an eligible. CLIENT is answered at once or waits. */
