@@ -146,6 +146,45 @@ int command_resign(const struct ctl_options *o)
 	return leave(o, request, "gave up token");
 }
 
+/* Who leads now, and how long that took. */
+static int print_successor(const struct ctl_options *o, json_t *reply)
+{
+	char leader[OUTPUT_CELL_SIZE], token[OUTPUT_CELL_SIZE], span[OUTPUT_CELL_SIZE];
+
+	if (o->json) {
+		json_object_del(reply, "ok");
+		return output_json(reply);
+	}
+	printf("%s leads with token %s after %s\n", output_cell(json_object_get(reply, "leader"), leader, sizeof(leader)),
+	       output_cell(json_object_get(reply, "token"), token, sizeof(token)),
+	       output_span(json_object_get(reply, "took_ms"), span, sizeof(span)));
+	return EXIT_YES;
+}
+
+int command_switchover(const struct ctl_options *o)
+{
+	struct client_call call = {.wait_ms = ASK_CHANGE_WAIT_MS};
+	json_t *request, *reply = NULL;
+	int status;
+
+	if (o->to == NULL || o->to[0] == '\0') {
+		complain("switchover needs --to MEMBER");
+		return EXIT_USAGE;
+	}
+	request = ask_request(o);
+	if (json_object_set_new(request, "to", json_string(o->to)) < 0) {
+		json_decref(request);
+		complain("--to: not the name of a member");
+		return EXIT_USAGE;
+	}
+	status = ask_and_wait(o, request, &call, &reply);
+	if (status != EXIT_YES)
+		return status;
+	status = json_is_true(json_object_get(reply, "ok")) ? print_successor(o, reply) : client_refused(reply);
+	json_decref(reply);
+	return status;
+}
+
 int command_recover(const struct ctl_options *o)
 {
 	return leave(o, ask_request(o), "out of office with token");

@@ -14,6 +14,7 @@ int command_restart(const struct ctl_options *options);
 int command_pause(const struct ctl_options *options);
 int command_resume(const struct ctl_options *options);
 int command_eligible(const struct ctl_options *options);
+int command_switchover(const struct ctl_options *options);
 
 /* On a file: the token gate. */
 int command_gate(const struct ctl_options *options);

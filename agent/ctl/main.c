@@ -28,6 +28,7 @@ static const struct command {
 	{"resign", command_resign, 1, "resign [ELECTION]", "hand over, and wait until it is done", true},
 	{"recover", command_recover, 1, "recover [ELECTION]", "out of panic: run the lose hook again", false},
 	{"forget", command_forget, 1, "forget [ELECTION]", "clear a leader that has not left cleanly; asks first", true},
+	{"switchover", command_switchover, 1, "switchover [ELECTION]", "hand over to one member: --to MEMBER", false},
 	{"pause", command_pause, 1, "pause [ELECTION]", "nobody takes office until resume", false},
 	{"resume", command_resume, 1, "resume [ELECTION]", "end a pause", false},
 	{"eligible", command_eligible, 1, "eligible [ELECTION]", "who may lead; the leader changes it: --set, --clear", true},
@@ -56,6 +57,7 @@ static int command_help(const struct ctl_options *options)
 	     "      --wait SECONDS    wait no longer (5; list and history 10; resign, recover, forget and restart 90)\n"
 	     "      --force           resign even if nobody is there to take over; forget without asking\n"
 	     "      --token           forget the highest token seen instead\n"
+	     "      --to MEMBER       switchover: to whom\n"
 	     "      --set MEMBER,...  eligible: these may lead, and nobody else\n"
 	     "      --clear           eligible: everybody may; with --force whoever leads\n"
 	     "  -h, --help            this text\n"
@@ -126,6 +128,10 @@ static int run(const struct ctl_options *options)
 	}
 	if (options->token && command->run != command_forget) {
 		complain("%s takes no --token", command->name);
+		return EXIT_USAGE;
+	}
+	if (options->to != NULL && command->run != command_switchover) {
+		complain("%s takes no --to", command->name);
 		return EXIT_USAGE;
 	}
 	if ((options->set != NULL || options->clear) && command->run != command_eligible) {

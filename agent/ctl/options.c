@@ -11,7 +11,7 @@
 #include "ctl/config_file.h"
 #include "ctl/output.h"
 
-enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_TOKEN, OPTION_WAIT, OPTION_SET, OPTION_CLEAR };
+enum { OPTION_JSON = 256, OPTION_FORCE, OPTION_TOKEN, OPTION_WAIT, OPTION_SET, OPTION_CLEAR, OPTION_TO };
 
 /* "90", "1.5" (seconds), "500ms", "2m" in ms, 1 to CTL_WAIT_MAX_MS. Returns 0, or -EINVAL. */
 static int read_wait(const char *text, int64_t *out_ms)
@@ -81,6 +81,9 @@ static int take_option(struct ctl_options *o, int option, const char *value)
 	case OPTION_SET:
 		o->set = value;
 		return 0;
+	case OPTION_TO:
+		o->to = value;
+		return 0;
 	case OPTION_CLEAR:
 		o->clear = true;
 		return 0;
@@ -111,6 +114,7 @@ int ctl_options_parse(int argc, char **argv, struct ctl_options *out)
 		{"wait", required_argument, NULL, OPTION_WAIT},
 		{"set", required_argument, NULL, OPTION_SET},
 		{"clear", no_argument, NULL, OPTION_CLEAR},
+		{"to", required_argument, NULL, OPTION_TO},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},

@@ -21,7 +21,7 @@ struct ctl_options {
 	bool config_given;
 	const char *servers; /* -z, or NULL */
 	bool json, force, token, clear, help, version;
-	const char *set;     /* --set, or NULL */
+	const char *set, *to; /* --set, --to, or NULL */
 	int64_t wait_ms;     /* 0: the command's own */
 	const char *command; /* NULL when none was named */
 	const char *arguments[CTL_ARGUMENTS_MAX];

@@ -92,6 +92,8 @@ static void run_change(struct contest *c, struct client *client, const struct co
 		resign_start(c, client, line->force);
 	else if (line->command == CONTROL_RECOVER)
 		recover_start(c, client);
+	else if (line->command == CONTROL_SWITCHOVER)
+		switchover_start(c, client, line->to);
 	else if (line->command != CONTROL_FORGET)
 		amend_start(c, client, line);
 	else if (line->token)

@@ -107,6 +107,19 @@ uint64_t contest_watch_cookie(const struct contest *c, enum elector_op op)
 	return ((uint64_t)c->index + 1) << 8 | (uint64_t)op;
 }
 
+/* A survey sets no watch: its place among the cookies is free. */
+uint64_t contest_bell_cookie(const struct contest *c)
+{
+	return contest_watch_cookie(c, ELECTOR_OP_SURVEY);
+}
+
+bool contest_watch_is_bell(uint64_t cookie, uint32_t *index)
+{
+	enum elector_op op;
+
+	return contest_watch_decode(cookie, index, &op) && op == ELECTOR_OP_SURVEY;
+}
+
 bool contest_watch_decode(uint64_t cookie, uint32_t *index, enum elector_op *op)
 {
 	uint64_t code = cookie & 0xff;
@@ -337,6 +350,7 @@ void contest_set_floor(struct contest *c, const struct message *m)
 void contest_check(struct contest *c)
 {
 	resign_check(c);
+	switchover_check(c);
 	recover_check(c);
 }
 
@@ -344,6 +358,7 @@ void contest_hung_up(struct contest *c, const struct client *client)
 {
 	resign_forget(c, client);
 	amend_forget(c, client);
+	switchover_forget(c, client);
 	recover_forget(c, client);
 	forget_forget(c, client);
 }

@@ -19,6 +19,7 @@
 #include "elector/requests.h"
 #include "elector/resign.h"
 #include "elector/survey.h"
+#include "elector/switchover.h"
 
 struct shell;
 
@@ -53,6 +54,7 @@ struct contest {
 	struct recover recover;
 	struct forget forget;
 	struct amend amend;
+	struct switchover switchover;
 	struct contest_floor floor;
 	bool state_known;
 	struct message state;   /* the supervisor's last STATE */
@@ -92,6 +94,8 @@ void contest_hung_up(struct contest *contest, const struct client *client);
 
 /* The watch that belongs to OP, as a cookie, and back. Returns false for a cookie of another kind. */
 uint64_t contest_watch_cookie(const struct contest *contest, enum elector_op op);
+uint64_t contest_bell_cookie(const struct contest *contest);
+bool contest_watch_is_bell(uint64_t cookie, uint32_t *index);
 bool contest_watch_decode(uint64_t cookie, uint32_t *index, enum elector_op *op);
 
 /* "DIRECTORY/NAME", to be freed; NULL when there is no memory. */

@@ -20,6 +20,7 @@ static const struct {
 	{"pause", CONTROL_PAUSE},
 	{"resume", CONTROL_RESUME},
 	{"eligible", CONTROL_ELIGIBLE},
+	{"switchover", CONTROL_SWITCHOVER},
 };
 
 static int find_command(const char *name, enum control_command *out)
@@ -85,6 +86,17 @@ static bool read_members(const json_t *list, struct control_line *line, const ch
 	return true;
 }
 
+static bool read_successor(const json_t *value, struct control_line *line, const char **error)
+{
+	if (line->command != CONTROL_SWITCHOVER)
+		return true;
+	*error = "\"to\" is not the name of a member";
+	if (!is_member(json_string_value(value)))
+		return false;
+	strcpy(line->to, json_string_value(value));
+	return true;
+}
+
 static bool read_flags(const json_t *object, struct control_line *line, const char **error)
 {
 	const struct {
@@ -129,7 +141,8 @@ static int read_object(json_t *object, struct control_line *out, const char **er
 		}
 		snprintf(line.election, sizeof line.election, "%s", json_string_value(election));
 	}
-	if (!read_flags(object, &line, error) || !read_members(json_object_get(object, "members"), &line, error))
+	if (!read_flags(object, &line, error) || !read_members(json_object_get(object, "members"), &line, error) ||
+	    !read_successor(json_object_get(object, "to"), &line, error))
 		return -EINVAL;
 	if (!read_token(json_object_get(object, "incumbent"), &line.incumbent)) {
 		*error = "\"incumbent\" is not a token";

@@ -18,6 +18,7 @@ enum control_command {
 	CONTROL_PAUSE,
 	CONTROL_RESUME,
 	CONTROL_ELIGIBLE,
+	CONTROL_SWITCHOVER,
 };
 
 struct control_members {
@@ -33,6 +34,7 @@ struct control_line {
 	bool look;         /* forget: only say what would be forgotten */
 	bool has_members;  /* eligible: there is a list, which may be empty */
 	struct control_members members;
+	char to[TENURE_MEMBER_SIZE]; /* switchover */
 	int64_t incumbent; /* forget: the leader of this token and no other; -1: any */
 };
 

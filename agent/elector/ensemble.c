@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "common/log.h"
+#include "elector/bell.h"
 #include "elector/contest.h"
 #include "elector/instant.h"
 #include "elector/shell.h"
@@ -62,6 +63,8 @@ static void tell_contests(struct shell *shell, const struct session_update *upda
 			contest_step(c, &up);
 		if (update->up && c->member.dirty)
 			member_changed(c);
+		if (update->up)
+			bell_listen(c);
 		/* A process that took the session up has had no news of its lease yet. */
 		if (update->lease_changed || update->up)
 			contest_step(c, &lease);
@@ -222,7 +225,9 @@ static void on_watch(struct shell *shell, uint64_t cookie)
 	struct elector_event event = {.type = ELECTOR_EV_CHANGED};
 	uint32_t index;
 
-	if (contest_watch_decode(cookie, &index, &event.u.changed) && index < shell->contest_count)
+	if (contest_watch_is_bell(cookie, &index) && index < shell->contest_count)
+		bell_heard(&shell->contests[index]);
+	else if (contest_watch_decode(cookie, &index, &event.u.changed) && index < shell->contest_count)
 		contest_step(&shell->contests[index], &event);
 }
 

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <event2/event.h>
 
+#include "common/control.h"
 #include "core/role.h"
 #include "elector/contest.h"
 #include "elector/control.h"
+#include "elector/facts.h"
 #include "elector/instant.h"
 #include "elector/shell.h"
 #include "elector/status.h"
@@ -66,6 +68,17 @@ void leaving_progress(struct leaving *l)
 		client_progress(l->client, "running the lose hook");
 	else if (state == ROLE_FENCING)
 		client_progress(l->client, "running the fence hook");
+}
+
+void leaving_refuse_not_leader(struct contest *c, struct client *client)
+{
+	struct status_election facts;
+
+	facts_election(c, instant_now(), &facts);
+	if (facts.record_known && !facts.gone && !facts.self && facts.incumbent->member[0])
+		client_refuse(client, EXIT_NO, "not the leader; that is %s", facts.incumbent->member);
+	else
+		client_refuse(client, EXIT_NO, "not the leader");
 }
 
 json_t *leaving_result(const struct leaving *l)

@@ -27,6 +27,9 @@ struct leaving {
 int leaving_begin(struct leaving *leaving, struct contest *contest, struct client *client, int64_t token,
 		  void (*late)(struct contest *contest));
 
+/* Says that this member does not lead, and who does. */
+void leaving_refuse_not_leader(struct contest *contest, struct client *client);
+
 /* Whether the term is in office, by what the supervisor last said. */
 bool leaving_in_office(const struct leaving *leaving);
 

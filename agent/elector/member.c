@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/role.h"
+#include "elector/bell.h"
 #include "elector/contest.h"
 #include "elector/shell.h"
 
@@ -42,6 +43,7 @@ static int encode(const struct contest *c, char **out, size_t *size)
 	snprintf(record.boot_id, sizeof record.boot_id, "%s", boot_id());
 	snprintf(record.state, sizeof record.state, "%s",
 		 state < ROLE_STATE_COUNT ? role_state_name((enum role_state)state) : "");
+	record.ready_for = c->member.ready_for;
 	if (c->state_known) {
 		record.demoted_token = c->state.u.state.demoted_token;
 		record.has_score = c->state.u.state.has_score;
@@ -68,6 +70,7 @@ static void made(struct contest *c)
 	c->member.attempts = 0;
 	if (c->member.dirty)
 		member_changed(c);
+	bell_listen(c);
 	parents_finish(c, ELECTOR_OK, 0);
 }
 
@@ -200,6 +203,13 @@ void member_changed(struct contest *c)
 
 void member_scored(struct contest *c)
 {
+	c->member.urgent = true;
+	member_changed(c);
+}
+
+void member_answers(struct contest *c, int64_t request)
+{
+	c->member.ready_for = request;
 	c->member.urgent = true;
 	member_changed(c);
 }

@@ -15,6 +15,7 @@ struct member {
 	bool dirty;       /* it says less than we know */
 	bool urgent;      /* and what it lacks does not wait for a heartbeat */
 	bool out;         /* a set is under way */
+	int64_t ready_for; /* the switchover request that we have answered */
 	unsigned attempts; /* names tried because another session had ours */
 };
 
@@ -26,6 +27,9 @@ void member_changed(struct contest *contest);
 
 /* We have a new score: written at once, lest it come too late to count. */
 void member_scored(struct contest *contest);
+
+/* We are ready for the switchover of REQUEST: written at once. */
+void member_answers(struct contest *contest, int64_t request);
 
 /* The session ended, and the record with it. */
 void member_gone(struct contest *contest);

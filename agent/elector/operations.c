@@ -88,6 +88,8 @@ static void done_read(struct shell *shell, const struct request *request, const 
 	kept_record(&c->kept, &record);
 	event.u.done.record = &record;
 	contest_step(c, &event);
+	if (event.u.done.result == ELECTOR_OK)
+		switchover_seen(c, &record);
 }
 
 static void done_write(struct shell *shell, const struct request *request, const struct port_event *reply)

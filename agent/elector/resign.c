@@ -9,8 +9,6 @@
 #include "core/role.h"
 #include "elector/contest.h"
 #include "elector/control.h"
-#include "elector/facts.h"
-#include "elector/instant.h"
 #include "elector/shell.h"
 #include "elector/survey.h"
 
@@ -100,27 +98,16 @@ static void done_list(struct shell *shell, const struct request *request, const 
 		refuse(c, EXIT_UNREACHABLE, "cannot see who waits behind; --force resigns all the same");
 }
 
-static void refuse_not_leader(struct contest *c, struct client *client)
-{
-	struct status_election facts;
-
-	facts_election(c, instant_now(), &facts);
-	if (facts.record_known && !facts.gone && !facts.self && facts.incumbent->member[0])
-		client_refuse(client, EXIT_NO, "not the leader; that is %s", facts.incumbent->member);
-	else
-		client_refuse(client, EXIT_NO, "not the leader");
-}
-
 void resign_start(struct contest *c, struct client *client, bool force)
 {
 	struct request list = {.done = done_list, .contest = c};
 
-	if (c->resign.phase != RESIGN_IDLE) {
-		client_refuse(client, EXIT_TRY_AGAIN, "a resign is under way");
+	if (c->resign.phase != RESIGN_IDLE || c->switchover.phase != SWITCHOVER_IDLE) {
+		client_refuse(client, EXIT_TRY_AGAIN, "another handoff is under way");
 		return;
 	}
 	if (!c->state_known || state_of(c) != ROLE_ACTIVE || c->state.token == 0) {
-		refuse_not_leader(c, client);
+		leaving_refuse_not_leader(c, client);
 		return;
 	}
 	if (leaving_begin(&c->resign.leaving, c, client, c->state.token, late) < 0) {

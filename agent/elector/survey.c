@@ -115,6 +115,7 @@ static void add_peer(struct survey *s, size_t index, const char *bytes, size_t s
 	peer->waiting = strcmp(record.state, "standby") == 0 && queues(s, name);
 	peer->eligible = is_eligible(c, record.member);
 	peer->score_fresh = record.has_score && is_fresh(s, name, record.score_seq);
+	peer->ready_for = record.ready_for;
 	peer->score = peer->score_fresh ? record.score : 0;
 	s->found.taken[index] = record.score_seq;
 	s->peer_count++;

@@ -76,6 +76,7 @@ struct elector_peer {
 	bool self;     /* it is us */
 	bool score_fresh;
 	int64_t score; /* where fresh */
+	int64_t ready_for; /* the switchover request that it has answered */
 };
 
 enum elector_event_type {

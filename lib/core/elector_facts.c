@@ -272,6 +272,8 @@ static void written(struct step *s, const struct elector_done *done)
 	case TENURE_EDIT_PAUSE:
 	case TENURE_EDIT_RESUME:
 	case TENURE_EDIT_ELIGIBLE:
+	case TENURE_EDIT_NAME:
+	case TENURE_EDIT_UNNAME:
 		break; /* record_known() sees what it changed */
 	case TENURE_EDIT_ACTIVE:
 		e->activate = false;

@@ -459,6 +459,14 @@ static int set_eligible(json_t *root, const struct tenure_edit *edit)
 	return json_object_set_new(root, "eligible", list) < 0 ? -ENOMEM : 0;
 }
 
+static int set_successor(json_t *root, const char *member, int64_t request)
+{
+	return json_object_set_new(root, "successor", text_value(member)) < 0 ||
+			       json_object_set_new(root, "request", json_integer(request)) < 0 ?
+		       -ENOMEM :
+		       0;
+}
+
 /* Whether it is for whoever leads, or nobody, and not for the incumbent of its token alone. */
 static bool binds_nobody(enum tenure_edit_kind kind)
 {
@@ -495,6 +503,10 @@ static int apply(json_t *root, const struct tenure_edit *edit)
 		return set_paused(root, edit->kind == TENURE_EDIT_PAUSE);
 	case TENURE_EDIT_ELIGIBLE:
 		return set_eligible(root, edit);
+	case TENURE_EDIT_NAME:
+		return set_successor(root, edit->member, record.request < INT64_MAX ? record.request + 1 : 1);
+	case TENURE_EDIT_UNNAME:
+		return set_successor(root, "", record.request);
 	}
 	return -EBADMSG;
 }

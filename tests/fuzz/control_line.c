@@ -13,6 +13,7 @@ static const char *const names[] = {
 	[CONTROL_STATUS] = "status",   [CONTROL_IS_LEADER] = "is-leader", [CONTROL_RESIGN] = "resign",
 	[CONTROL_RECOVER] = "recover", [CONTROL_FORGET] = "forget",	  [CONTROL_RESTART] = "restart",
 	[CONTROL_PAUSE] = "pause",     [CONTROL_RESUME] = "resume",	  [CONTROL_ELIGIBLE] = "eligible",
+	[CONTROL_SWITCHOVER] = "switchover",
 };
 
 /* LINE as a request. */
@@ -24,6 +25,8 @@ static char *print(const struct control_line *line)
 
 	assert(object != NULL);
 	snprintf(token, sizeof(token), "%" PRId64, line->incumbent);
+	if (line->command == CONTROL_SWITCHOVER)
+		json_object_set_new(object, "to", json_string(line->to));
 	if (line->has_members) {
 		json_t *list = json_array();
 

@@ -101,6 +101,13 @@ static void expect(struct tenure_election_record *expected, const struct tenure_
 		for (size_t i = 0; i < edit->eligible_count; i++)
 			strcpy(expected->eligible[i], edit->eligible[i]);
 		break;
+	case TENURE_EDIT_NAME:
+		strcpy(expected->successor, edit->member);
+		expected->request = expected->request < INT64_MAX ? expected->request + 1 : 1;
+		break;
+	case TENURE_EDIT_UNNAME:
+		expected->successor[0] = '\0';
+		break;
 	}
 }
 
@@ -131,6 +138,8 @@ static bool may_change(const char *key, const struct tenure_edit *edit, bool inn
 		[TENURE_EDIT_PAUSE] = {"paused"},
 		[TENURE_EDIT_RESUME] = {"paused"},
 		[TENURE_EDIT_ELIGIBLE] = {"eligible"},
+		[TENURE_EDIT_NAME] = {"successor", "request"},
+		[TENURE_EDIT_UNNAME] = {"successor", "request"},
 	};
 
 	if (inner)
@@ -195,7 +204,8 @@ static bool is_allowed_failure(int rc, const struct tenure_document *document,
 		return edit->kind != TENURE_EDIT_TAKE && edit->kind != TENURE_EDIT_PAUSE &&
 		       edit->kind != TENURE_EDIT_RESUME && edit->token != token;
 	if (rc == -EBADMSG)
-		return !document && edit->kind >= TENURE_EDIT_ACTIVE && edit->kind <= TENURE_EDIT_FENCED;
+		return !document && ((edit->kind >= TENURE_EDIT_ACTIVE && edit->kind <= TENURE_EDIT_FENCED) ||
+				     edit->kind >= TENURE_EDIT_NAME);
 	return rc == -EMSGSIZE;
 }
 
@@ -252,10 +262,10 @@ static void check_term(const struct tenure_document *document, const struct tenu
 	size_t text_size;
 	struct tenure_document *edited = check_edit(document, record, bytes, size, &take, &taken, &text, &text_size);
 
-	for (enum tenure_edit_kind kind = TENURE_EDIT_ACTIVE; edited && kind <= TENURE_EDIT_ELIGIBLE; kind++) {
+	for (enum tenure_edit_kind kind = TENURE_EDIT_ACTIVE; edited && kind <= TENURE_EDIT_UNNAME; kind++) {
 		static const char *const two[] = {"a", "b"};
 		const struct tenure_edit edit = {
-			.kind = kind, .token = take.token, .eligible = two, .eligible_count = 2};
+			.kind = kind, .token = take.token, .eligible = two, .eligible_count = 2, .member = "c"};
 
 		check_edit_alone(edited, &taken, text, text_size, &edit);
 	}

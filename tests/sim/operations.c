@@ -62,6 +62,8 @@ static bool edit(struct record *r, const struct elector_command *c, unsigned mem
 	case TENURE_EDIT_PAUSE:
 	case TENURE_EDIT_RESUME:
 	case TENURE_EDIT_ELIGIBLE:
+	case TENURE_EDIT_NAME:
+	case TENURE_EDIT_UNNAME:
 		break; /* operators', not the core's */
 	}
 	return true;

@@ -474,6 +474,8 @@ static enum elector_result write_record(struct world *w, struct client *c,
 	case TENURE_EDIT_PAUSE:
 	case TENURE_EDIT_RESUME:
 	case TENURE_EDIT_ELIGIBLE:
+	case TENURE_EDIT_NAME:
+	case TENURE_EDIT_UNNAME:
 		CHECK_RUN(&w->run, false); /* an operator's */
 		break;
 	}

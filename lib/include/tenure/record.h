@@ -76,13 +76,15 @@ enum tenure_edit_kind {
 	TENURE_EDIT_PAUSE,  /* paused = true */
 	TENURE_EDIT_RESUME, /* paused = false */
 	TENURE_EDIT_ELIGIBLE, /* the list of who may lead; empty: everybody */
+	TENURE_EDIT_NAME,   /* successor = member, of a new request number */
+	TENURE_EDIT_UNNAME, /* successor = "" */
 };
 
 /* One change to the election record. The strings are borrowed. */
 struct tenure_edit {
 	enum tenure_edit_kind kind;
 	int64_t token;
-	const char *member;  /* TAKE */
+	const char *member;  /* TAKE, NAME */
 	const char *address; /* TAKE */
 	const char *reason;  /* TAKE */
 	const char *at;      /* TAKE: wall clock for people */
@@ -109,7 +111,7 @@ TENURE_API void tenure_document_read(const struct tenure_document *document, str
  * know are kept; TAKE, FORGET, PAUSE, RESUME and ELIGIBLE put a new record in the place of none, which may be one that
  * cannot be read. All but TAKE, PAUSE and RESUME apply only while the incumbent's token is EDIT's (FORGET and ELIGIBLE
  * also with token 0: there is none). Returns 0, -ENOMEM, -ESTALE when
- * the token is another's, -EBADMSG when ACTIVE, CLEAN or FENCED meet no readable record, -EMSGSIZE when the result
+ * the token is another's, -EBADMSG when ACTIVE, CLEAN, FENCED, NAME or UNNAME meet no readable record, -EMSGSIZE when the result
  * would not fit TENURE_RECORD_MAX;
  * on failure the outputs are left alone.
  */
