@@ -15,6 +15,8 @@
 #include "tenure/lease.h"
 #include "tenure/limits.h"
 
+#define CONFIG_DEFAULT_STATE_DIR "/run/tenure"
+
 enum {
 	CONFIG_FILE_MAX = 1 << 20, /* bytes */
 	CONFIG_ELECTIONS_MAX = 1024,

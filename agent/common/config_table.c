@@ -47,7 +47,7 @@ const struct config_section config_sections[CONFIG_SECTION_COUNT] = {
 
 const struct config_rule config_rules[] = {
 	TEXT(CONFIG_TOP, "member", "", TENURE_MEMBER_SIZE - 1, CONFIG_EMPTY_OK, IN_CONFIG(member)),
-	PATH(CONFIG_TOP, "state_dir", "/run/tenure", CONFIG_PATH_MAX, 0, IN_CONFIG(state_dir)),
+	PATH(CONFIG_TOP, "state_dir", CONFIG_DEFAULT_STATE_DIR, CONFIG_PATH_MAX, 0, IN_CONFIG(state_dir)),
 	PATH(CONFIG_TOP, "data_dir", "/var/lib/tenure", CONFIG_PATH_MAX, CONFIG_EMPTY_OK,
 	     IN_CONFIG(data_dir)),
 	TEXT(CONFIG_TOP, "elector_user", "", 255, CONFIG_EMPTY_OK, IN_CONFIG(elector_user)),

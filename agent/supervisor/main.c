@@ -1,5 +1,6 @@
 /* tenured: reads the command line, then hands over to the supervisor, the elector or the floor writer. */
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "common/control.h"
 #include "elector/elector_main.h"
 #include "supervisor/floor.h"
+#include "supervisor/mirror.h"
 #include "supervisor/supervisor.h"
 
 #define DEFAULT_FILE "/etc/tenure/tenured.conf"
@@ -116,11 +118,11 @@ static bool is_adoptable(const struct config *config, const char *name)
 	return name == NULL;
 }
 
-static struct config *load(const struct command_line *line)
+static struct config *load(const struct command_line *line, const char *file)
 {
 	struct config_errors errors = {.stream = stderr};
 	struct config_options options = {
-		.file = line->file,
+		.file = file,
 		.overrides = line->overrides,
 		.override_count = line->override_count,
 		.check_files = true,
@@ -129,11 +131,30 @@ static struct config *load(const struct command_line *line)
 	unsigned char *text = NULL;
 	size_t size = 0;
 
-	if (config_read(line->file, &text, &size, &errors) == 0 &&
+	if (config_read(file, &text, &size, &errors) == 0 &&
 	    config_parse(text, size, &options, &errors, &config) < 0 && errors.count == 0)
-		fprintf(stderr, "%s: cannot be read: no memory\n", line->file);
+		fprintf(stderr, "%s: cannot be read: no memory\n", file);
 	free(text);
 	return config;
+}
+
+/* That of the agent which has left something: its file may be what it could not be started again with. */
+static struct config *load_left(const struct command_line *line)
+{
+	static const char option[] = "state_dir=";
+	const char *directory = CONFIG_DEFAULT_STATE_DIR;
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < line->override_count; i++) {
+		if (strncmp(line->overrides[i], option, sizeof(option) - 1) == 0)
+			directory = line->overrides[i] + sizeof(option) - 1;
+	}
+	if (snprintf(file, sizeof(file), "%s/" MIRROR_CONFIGURATION_FILE, directory) >= (int)sizeof(file))
+		return NULL;
+	if (access(file, F_OK) < 0)
+		return NULL;
+	fprintf(stderr, "tenured: going by the configuration that the agent ran with, %s\n", file);
+	return load(line, file);
 }
 
 static int act(struct config *config, const struct command_line *line, char **argv)
@@ -176,7 +197,9 @@ int main(int argc, char **argv)
 	sigaddset(&early, SIGHUP);
 	sigaddset(&early, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &early, NULL);
-	config = load(&line);
+	config = load(&line, line.file);
+	if (!config && line.demote_stale)
+		config = load_left(&line);
 	if (!config)
 		return EXIT_CONFIGURATION;
 	if (is_adoptable(config, line.adopt))

@@ -156,6 +156,13 @@ void mirror_all(struct supervisor *supervisor)
 		mirror_term(supervisor, supervisor->units[i]);
 }
 
+void mirror_configuration(struct supervisor *supervisor)
+{
+	const struct config *config = supervisor->config;
+
+	write_file(supervisor, MIRROR_CONFIGURATION_FILE, (const char *)config->text, config->text_size);
+}
+
 void mirror_drop(struct supervisor *supervisor, const char *election)
 {
 	char name[MIRROR_NAME_SIZE];
@@ -170,6 +177,7 @@ void mirror_end(struct supervisor *supervisor)
 		return;
 	supervisor->mirror.over = true;
 	state_dir_remove(&supervisor->state_dir, MIRROR_SESSION_FILE);
+	state_dir_remove(&supervisor->state_dir, MIRROR_CONFIGURATION_FILE);
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		mirror_drop(supervisor, supervisor->units[i]->config->name);
 }

@@ -12,8 +12,9 @@
 
 struct supervisor;
 
-#define MIRROR_SESSION_FILE "session"
-#define MIRROR_TERM_PREFIX  "term."
+#define MIRROR_SESSION_FILE	  "session"
+#define MIRROR_CONFIGURATION_FILE "configuration"
+#define MIRROR_TERM_PREFIX	  "term."
 
 enum { MIRROR_NAME_SIZE = sizeof(MIRROR_TERM_PREFIX) + TENURE_ELECTION_SIZE };
 
@@ -41,6 +42,9 @@ uint64_t mirror_election_identity(const struct config_election *election);
 void mirror_session(struct supervisor *supervisor);
 void mirror_term(struct supervisor *supervisor, const struct unit *unit);
 void mirror_all(struct supervisor *supervisor);
+
+/* Writes the configuration, for a --demote-stale that finds the file no longer valid. */
+void mirror_configuration(struct supervisor *supervisor);
 
 /* The election has left the configuration. */
 void mirror_drop(struct supervisor *supervisor, const char *election);

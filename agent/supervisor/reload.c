@@ -518,6 +518,7 @@ static void replace(struct supervisor *supervisor, int64_t now_ns)
 		supervisor->config = reload->next;
 		reload->next = NULL;
 		config_free(old);
+		mirror_configuration(supervisor);
 		watchdog_adapt(&supervisor->watchdog, supervisor->config, supervisor->session.timeout_ns);
 		log_info(NULL, "configuration reloaded", "elections=%zu", supervisor->config->election_count);
 	}

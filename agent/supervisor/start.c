@@ -246,6 +246,7 @@ void start_begin(struct supervisor *supervisor)
 	supervisor_start_elector(supervisor, clock_now_ns());
 	for (size_t i = 0; i < supervisor->unit_count; i++)
 		begin_unit(supervisor, i);
+	mirror_configuration(supervisor);
 	mirror_all(supervisor);
 	takeover_free(&supervisor->takeover);
 	watchdog_adapt(&supervisor->watchdog, supervisor->config, supervisor->session.timeout_ns);

@@ -1,6 +1,7 @@
 """`tenured --adopt ELECTION`: a first installation beside a service that already runs as the leader's."""
 
 import os
+import signal
 import sys
 import unittest
 
@@ -99,6 +100,29 @@ class DemoteStale(LiveCase):
         self.assertEqual(a.run("--demote-stale").returncode, 0, "nothing is left")
         self.assertEqual(len(self.stale(a, killed_ns)), 1)
         self.wait_candidates(self.client(server), 1)
+
+    def test_configuration_not_valid(self):
+        """The file has become one that no agent can be started with: what the dead one ran with is gone by."""
+        server = self.start_server()
+        a, b = self.start_queue("ab", server, session_timeout=4000)
+        token, bad = int(a.election_status()["token"]), "nonsense = 1\n"
+        a.hook_options["gain_timeout"] = 4000  # a reload: the copy has to be the newest
+        a.write_config()
+        a.signal(signal.SIGHUP)
+        a.wait_log("configuration reloaded")
+        killed_ns = a.kill_supervisor()
+        self.assertEqual(a.run(config=bad).returncode, 78)
+        self.assertEqual(a.run("--demote-stale", "-o", "state_dir=/nonexistent", config=bad).returncode, 78)
+        state = a.top["state_dir"]
+        with open(os.path.join(state, "configuration"), encoding="utf-8") as file:
+            self.assertIn("gain_timeout = 4000", file.read())
+        result = a.run("--demote-stale", "-o", f"state_dir={state}", config=bad, timeout=20)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("nonsense: unknown option", result.stdout)
+        self.assertIn("going by the configuration that the agent ran with", result.stdout)
+        self.assertEqual([(e.hook, e.reason, e.token) for e in self.stale(a, killed_ns)], [("lose", "restart", token)])
+        self.timeline.wait("start", "gain", "b", after_ns=killed_ns, timeout=2)
+        self.assertFalse(os.path.exists(os.path.join(state, "configuration")))
 
     def test_several(self):
         """Two elections in office, one standby: lose runs for the two."""

@@ -316,6 +316,8 @@ class SysV(PackageCase):
         os.kill(self.pid(), signal.SIGKILL)
         wait_for(lambda: "is not started again" in self.root.syslog.text, 20, "word of it")
         wait_for(lambda: self.service("status") == 1, 20, "the end of it")
+        wait_for(lambda: self.hooks()[-1][0::2] == ("lose", "restart"), 20, "the lose hook")
+        wait_for(lambda: not self.electors(), 20, "the end of its session")
 
 
 if __name__ == "__main__":
