@@ -44,8 +44,13 @@ Headers, the static library, and what pkg-config and CMake need to know, for
 programs that use libtenure.")
 
 set(control ${CMAKE_CURRENT_LIST_DIR}/control)
+file(GLOB conffiles CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/etc ${PROJECT_SOURCE_DIR}/etc/hooks/*)
+list(FILTER conffiles EXCLUDE REGEX "\\.md$")
+list(TRANSFORM conffiles PREPEND /etc/tenure/)
+list(JOIN conffiles "\n" conffiles)
+file(CONFIGURE OUTPUT conffiles CONTENT "/etc/init.d/tenured\n/etc/tenure/tenured.conf\n@conffiles@\n" @ONLY)
 set(CPACK_DEBIAN_TENURE_PACKAGE_CONTROL_EXTRA
-	${control}/conffiles ${control}/postinst ${control}/prerm ${control}/postrm)
+	${CMAKE_CURRENT_BINARY_DIR}/conffiles ${control}/postinst ${control}/prerm ${control}/postrm)
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/shlibs CONTENT "libtenure 1 libtenure1 (>= ${PROJECT_VERSION})\n")
 set(CPACK_DEBIAN_LIBTENURE1_PACKAGE_CONTROL_EXTRA ${control}/triggers ${CMAKE_CURRENT_BINARY_DIR}/shlibs)
 

@@ -115,7 +115,8 @@ class Build(unittest.TestCase):
             ("tenure", "./usr/share/man/man8/tenured.8.gz"), ("tenure", "./usr/share/man/man5/tenured.conf.5.gz"),
             ("tenure", "./usr/share/man/man1/tenurectl.1.gz"), ("libtenure-dev", "./usr/include/tenure/lease.h"),
             ("tenure", "./usr/share/doc/tenure/examples/tenured-strict.conf"),
-            ("tenure", "./usr/share/doc/tenure/examples/tenured.openrc"),
+            ("tenure", "./usr/share/doc/tenure/examples/tenured.openrc"), ("tenure", "./etc/tenure/hooks/redis"),
+            ("tenure", "./usr/share/doc/tenure/hooks/redis.md"),
         ):  # fmt: skip
             self.assertRegex(names[name], rf"(?m) {re.escape(path)}$")
         self.assertRegex(names["libtenure1"], r"libtenure\.so\.1 ->")
@@ -318,6 +319,49 @@ class SysV(PackageCase):
         wait_for(lambda: self.service("status") == 1, 20, "the end of it")
         wait_for(lambda: self.hooks()[-1][0::2] == ("lose", "restart"), 20, "the lose hook")
         wait_for(lambda: not self.electors(), 20, "the end of its session")
+
+
+class OpenRC(PackageCase):
+    """Its script, in place of the other one."""
+
+    def service(self, action):
+        return self.root.status("rc-service", "tenured", action, timeout=200)[0]
+
+    def test_life(self):
+        """Started, reloaded, killed, restarted and stopped; a bad configuration is refused."""
+        self.install()
+        self.root.run("apt-get", "-q", "install", "-y", "--no-install-recommends", "openrc")
+        self.root.run("cp", "/usr/share/doc/tenure/examples/tenured.openrc", "/etc/init.d/tenured")
+        # As if it had booted the host.
+        self.root.write("run/openrc/softlevel", "")
+        self.assertEqual(self.service("status"), 3)
+        self.root.write(CONFIG, "nonsense = 1\n")
+        self.assertNotEqual(self.service("start"), 0)
+        self.assertEqual(self.service("status"), 3)
+        self.root.run("mv", "/" + CONFIG, "/etc/other.conf")
+        self.root.write("etc/conf.d/tenured", "TENURED_OPTIONS='-c /etc/other.conf'\n")
+        self.root.write("etc/other.conf", configuration(self.server, "log { target = syslog }"))
+        self.root.write("usr/local/bin/hook", HOOK, 0o755)
+        self.assertEqual(self.service("start"), 0)
+        self.assertEqual(self.service("status"), 0)
+        self.wait_leads()
+        hooks, pid = self.hooks(), self.pid()
+        self.assertEqual(self.service("reload"), 0)
+        wait_for(lambda: "configuration unchanged" in self.root.syslog.text, 10, "the reload in the log")
+        self.root.write("etc/other.conf", "nonsense = 1\n")
+        self.assertNotEqual(self.service("reload"), 0)
+        self.root.write("etc/other.conf", configuration(self.server, "log { target = syslog }"))
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: self.pid() not in (None, pid), 20, "another agent")
+        self.wait_leads()
+        self.assertEqual(self.hooks(), hooks, "it has gone on with its term")
+        self.assertEqual(self.service("restart"), 0)
+        self.wait_leads()
+        self.assertEqual([hook[0::2] for hook in self.hooks()[len(hooks):]],
+                         [("lose", "stop"), ("lose", "startup"), ("gain", "election")])  # fmt: skip
+        self.assertEqual(self.service("stop"), 0)
+        self.assertEqual(self.service("status"), 3)
+        self.assertIsNone(self.pid())
 
 
 if __name__ == "__main__":
