@@ -20,6 +20,16 @@ static void print_list(const json_t *list)
 		puts(output_cell(json_array_get(list, i), cell, sizeof(cell)));
 }
 
+/* Perhaps they are down; perhaps the name is a slip. */
+static void warn_of_unknown(const json_t *list)
+{
+	char cell[OUTPUT_CELL_SIZE];
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		complain("warning: no member %s is to be seen in the election",
+			 output_cell(json_array_get(list, i), cell, sizeof(cell)));
+}
+
 /* DONE and ALREADY: for people; NULL: the list is shown. */
 static int change(const struct ctl_options *o, json_t *request, const char *done, const char *already)
 {
@@ -33,9 +43,11 @@ static int change(const struct ctl_options *o, json_t *request, const char *done
 		status = client_refused(reply);
 	} else if (o->json) {
 		json_object_del(reply, "ok");
+		warn_of_unknown(json_object_get(reply, "unknown"));
 		status = output_json(reply);
 	} else if (done == NULL) {
 		print_list(json_object_get(reply, "eligible"));
+		warn_of_unknown(json_object_get(reply, "unknown"));
 	} else {
 		puts(json_is_true(json_object_get(reply, "changed")) ? done : already);
 	}

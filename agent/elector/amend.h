@@ -13,8 +13,12 @@ struct client;
 struct contest;
 struct event;
 
+/* As many at once: a hook's change must not fail because an operator's waits. Each is conditional by itself. */
+enum { AMENDS_MAX = 4 };
+
 struct amend {
 	bool active;
+	struct contest *contest;
 	struct client *client; /* who waits; NULL: it has hung up */
 	struct event *timer;   /* of the next look */
 	unsigned looks;        /* RESUME: for the incumbent that rode out the pause */
@@ -23,6 +27,9 @@ struct amend {
 	bool force;
 	struct control_members members;
 	bool changes; /* ELIGIBLE: there is a list to be set */
+	/* ELIGIBLE, when the list is set: the look at who is a member. */
+	uint32_t survey;
+	bool paused;
 };
 
 /* LINE is a pause, a resume or an eligible. CLIENT is answered at once or waits. */

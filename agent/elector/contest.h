@@ -53,7 +53,8 @@ struct contest {
 	struct resign resign;
 	struct recover recover;
 	struct forget forget;
-	struct amend amend;
+	struct amend amends[AMENDS_MAX];
+	uint32_t amend_surveys;
 	struct switchover switchover;
 	struct contest_floor floor;
 	bool state_known;

@@ -16,34 +16,36 @@ void rewrite_end(struct rewrite *rewrite)
 	*rewrite = (struct rewrite){.generation = rewrite->generation + 1};
 }
 
-static void fail(struct rewrite *rewrite, struct contest *c, int status, const char *why)
+static void fail(struct rewrite *rewrite, int status, const char *why)
 {
 	const struct rewrite_matter *matter = rewrite->matter;
+	void *context = rewrite->context;
 
 	rewrite_end(rewrite);
-	matter->failed(c, status, why);
+	matter->failed(context, status, why);
 }
 
-static void fail_result(struct rewrite *rewrite, struct contest *c, enum port_result result)
+static void fail_result(struct rewrite *rewrite, enum port_result result)
 {
 	if (result == PORT_NOAUTH)
-		fail(rewrite, c, EXIT_REFUSED, "no permission in ZooKeeper");
+		fail(rewrite, EXIT_REFUSED, "no permission in ZooKeeper");
 	else if (result == PORT_UNKNOWN)
-		fail(rewrite, c, EXIT_UNREACHABLE, "the connection to ZooKeeper was lost; look again");
+		fail(rewrite, EXIT_UNREACHABLE, "the connection to ZooKeeper was lost; look again");
 	else if (result == PORT_NONODE)
-		fail(rewrite, c, EXIT_TRY_AGAIN, "the election has no znode yet");
+		fail(rewrite, EXIT_TRY_AGAIN, "the election has no znode yet");
 	else
-		fail(rewrite, c, EXIT_INTERNAL, "ZooKeeper refuses the request");
+		fail(rewrite, EXIT_INTERNAL, "ZooKeeper refuses the request");
 }
 
-static void succeed(struct rewrite *rewrite, struct contest *c, bool changed)
+static void succeed(struct rewrite *rewrite, bool changed)
 {
 	const struct rewrite_matter *matter = rewrite->matter;
+	void *context = rewrite->context;
 	struct tenure_election_record record;
 
 	tenure_document_read(rewrite->document, &record);
 	rewrite_end(rewrite);
-	matter->done(c, &record, changed);
+	matter->done(context, &record, changed);
 }
 
 static struct request make_request(struct rewrite *rewrite, struct contest *c, request_done *done)
@@ -68,11 +70,11 @@ static void done_write(struct shell *shell, const struct request *request, const
 	if (is_stale(request, true))
 		return;
 	if (reply->u.reply.result == PORT_OK)
-		succeed(rewrite, request->contest, true);
+		succeed(rewrite, true);
 	else if (reply->u.reply.result != PORT_BADVERSION)
-		fail_result(rewrite, request->contest, reply->u.reply.result);
+		fail_result(rewrite, reply->u.reply.result);
 	else if (++rewrite->attempts == ATTEMPTS_MAX)
-		fail(rewrite, request->contest, EXIT_TRY_AGAIN, "the election record changes all the time");
+		fail(rewrite, EXIT_TRY_AGAIN, "the election record changes all the time");
 	else
 		read_record(rewrite, request->contest);
 }
@@ -86,7 +88,7 @@ static void write_record(struct rewrite *rewrite, struct contest *c, const struc
 	int rc = tenure_document_edit(rewrite->document, edit, &edited, NULL, &text, &size);
 
 	if (rc < 0) {
-		fail(rewrite, c, EXIT_INTERNAL,
+		fail(rewrite, EXIT_INTERNAL,
 		     rc == -EMSGSIZE ? "the election record would be too long" : "the election record cannot be edited");
 		return;
 	}
@@ -96,7 +98,7 @@ static void write_record(struct rewrite *rewrite, struct contest *c, const struc
 	rc = ensemble_set(c->shell, &request, c->path, text, size, rewrite->version);
 	free(text);
 	if (rc < 0)
-		fail_result(rewrite, c, PORT_UNKNOWN);
+		fail_result(rewrite, PORT_UNKNOWN);
 }
 
 static void record_known(struct rewrite *rewrite, struct contest *c, const struct port_event *reply)
@@ -109,19 +111,19 @@ static void record_known(struct rewrite *rewrite, struct contest *c, const struc
 	rc = tenure_document_parse(reply->u.reply.data, reply->u.reply.size, &rewrite->document, &record);
 	rewrite->version = reply->u.reply.stat->version;
 	if (rc == -ENOMEM) {
-		fail(rewrite, c, EXIT_INTERNAL, "out of memory");
+		fail(rewrite, EXIT_INTERNAL, "out of memory");
 		return;
 	}
 	if (rc == -EBADMSG || (rc == -ENODATA && rewrite->version > 0)) {
-		fail(rewrite, c, EXIT_REFUSED, "the election record cannot be read; see forget");
+		fail(rewrite, EXIT_REFUSED, "the election record cannot be read; see forget");
 		return;
 	}
-	switch (rewrite->matter->decide(c, &record, &edit)) {
+	switch (rewrite->matter->decide(rewrite->context, &record, &edit)) {
 	case REWRITE_EDIT:
 		write_record(rewrite, c, &edit);
 		break;
 	case REWRITE_NOTHING:
-		succeed(rewrite, c, false);
+		succeed(rewrite, false);
 		break;
 	case REWRITE_REFUSED:
 		break;
@@ -138,7 +140,7 @@ static void done_read(struct shell *shell, const struct request *request, const 
 	if (reply->u.reply.result == PORT_OK && reply->u.reply.stat)
 		record_known(rewrite, request->contest, reply);
 	else
-		fail_result(rewrite, request->contest, reply->u.reply.result);
+		fail_result(rewrite, reply->u.reply.result);
 }
 
 static void read_record(struct rewrite *rewrite, struct contest *c)
@@ -147,15 +149,16 @@ static void read_record(struct rewrite *rewrite, struct contest *c)
 
 	rewrite->writing = false;
 	if (ensemble_get(c->shell, &request, c->path, 0) < 0)
-		fail_result(rewrite, c, PORT_UNKNOWN);
+		fail_result(rewrite, PORT_UNKNOWN);
 }
 
-void rewrite_start(struct rewrite *rewrite, struct contest *c, const struct rewrite_matter *matter)
+void rewrite_start(struct rewrite *rewrite, struct contest *c, const struct rewrite_matter *matter, void *context)
 {
 	rewrite_end(rewrite);
 	rewrite->matter = matter;
+	rewrite->context = context;
 	if (ensemble_connected(c->shell))
 		read_record(rewrite, c);
 	else
-		fail(rewrite, c, EXIT_UNREACHABLE, "not connected to ZooKeeper");
+		fail(rewrite, EXIT_UNREACHABLE, "not connected to ZooKeeper");
 }

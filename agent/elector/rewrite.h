@@ -21,16 +21,17 @@ enum rewrite_decision {
 
 struct rewrite_matter {
 	/* What to make of RECORD, as read. */
-	enum rewrite_decision (*decide)(struct contest *contest, const struct tenure_election_record *record,
+	enum rewrite_decision (*decide)(void *context, const struct tenure_election_record *record,
 					struct tenure_edit *edit);
 	/* The record says now what was asked for; CHANGED: by our write. May begin another one. */
-	void (*done)(struct contest *contest, const struct tenure_election_record *record, bool changed);
+	void (*done)(void *context, const struct tenure_election_record *record, bool changed);
 	/* Nothing was written, or (EXIT_UNREACHABLE) nobody knows. STATUS is an exit status, WHY for people. */
-	void (*failed)(struct contest *contest, int status, const char *why);
+	void (*failed)(void *context, int status, const char *why);
 };
 
 struct rewrite {
 	const struct rewrite_matter *matter; /* NULL: none is under way */
+	void *context;                       /* of its calls */
 	uint32_t generation;                 /* of the requests */
 	bool writing;
 	unsigned attempts;
@@ -39,7 +40,7 @@ struct rewrite {
 };
 
 /* Ends in one call of done or failed, perhaps before this returns, if decide has not refused. REWRITE is CONTEST's. */
-void rewrite_start(struct rewrite *rewrite, struct contest *contest, const struct rewrite_matter *matter);
+void rewrite_start(struct rewrite *rewrite, struct contest *contest, const struct rewrite_matter *matter, void *context);
 
 /* Without a call. */
 void rewrite_end(struct rewrite *rewrite);

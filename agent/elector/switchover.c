@@ -54,18 +54,19 @@ __attribute__((format(printf, 3, 4))) static void refuse(struct contest *c, int 
 
 /* ---- the name is taken out of the record again ---- */
 
-static enum rewrite_decision decide_void(struct contest *c, const struct tenure_election_record *r,
-					 struct tenure_edit *edit)
+static enum rewrite_decision decide_void(void *context, const struct tenure_election_record *r, struct tenure_edit *edit)
 {
-	(void)c;
+	const struct contest *c = context;
+
 	if (r->successor[0] == '\0' || r->request != c->switchover.request)
 		return REWRITE_NOTHING;
 	*edit = (struct tenure_edit){.kind = TENURE_EDIT_UNNAME, .token = r->incumbent.token};
 	return REWRITE_EDIT;
 }
 
-static void voided(struct contest *c, const struct tenure_election_record *r, bool changed)
+static void voided(void *context, const struct tenure_election_record *r, bool changed)
 {
+	struct contest *c = context;
 	struct switchover *s = &c->switchover;
 
 	(void)r;
@@ -75,8 +76,10 @@ static void voided(struct contest *c, const struct tenure_election_record *r, bo
 }
 
 /* It stays until somebody takes office; the one answer that matters is the first. */
-static void not_voided(struct contest *c, int status, const char *why)
+static void not_voided(void *context, int status, const char *why)
 {
+	struct contest *c = context;
+
 	(void)status;
 	(void)why;
 	refuse(c, c->switchover.status, "%s", c->switchover.why);
@@ -95,7 +98,7 @@ __attribute__((format(printf, 3, 4))) static void give_up(struct contest *c, int
 	s->status = status;
 	s->phase = SWITCHOVER_VOIDING;
 	s->generation++;
-	rewrite_start(&s->rewrite, c, &voiding);
+	rewrite_start(&s->rewrite, c, &voiding, c);
 }
 
 static void late(struct contest *c)
@@ -160,9 +163,9 @@ static void asked(struct contest *c, const struct elector_peer *peer)
 
 /* ---- it is named ---- */
 
-static enum rewrite_decision decide_name(struct contest *c, const struct tenure_election_record *r,
-					 struct tenure_edit *edit)
+static enum rewrite_decision decide_name(void *context, const struct tenure_election_record *r, struct tenure_edit *edit)
 {
+	struct contest *c = context;
 	struct switchover *s = &c->switchover;
 
 	if (r->paused)
@@ -178,8 +181,9 @@ static enum rewrite_decision decide_name(struct contest *c, const struct tenure_
 	return REWRITE_REFUSED;
 }
 
-static void named(struct contest *c, const struct tenure_election_record *r, bool changed)
+static void named(void *context, const struct tenure_election_record *r, bool changed)
 {
+	struct contest *c = context;
 	struct switchover *s = &c->switchover;
 
 	(void)changed;
@@ -193,8 +197,10 @@ static void named(struct contest *c, const struct tenure_election_record *r, boo
 		look_later(c);
 }
 
-static void not_named(struct contest *c, int status, const char *why)
+static void not_named(void *context, int status, const char *why)
 {
+	struct contest *c = context;
+
 	refuse(c, status, "%s", why);
 }
 
@@ -210,7 +216,7 @@ static void looked_first(struct contest *c, const struct elector_peer *peer)
 		refuse(c, EXIT_REFUSED, "%s is not a healthy standby in the queue", s->target);
 	} else {
 		s->phase = SWITCHOVER_NAMING;
-		rewrite_start(&s->rewrite, c, &naming);
+		rewrite_start(&s->rewrite, c, &naming, c);
 	}
 }
 

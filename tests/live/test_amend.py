@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -110,6 +111,34 @@ class Eligible(Amend):
             self.ctl(a, "eligible", *words, status=64)
         self.ctl(a, "pause", "--set", "a", status=64)
         self.assertEqual(self.record(client)["eligible"], ["a", "b"])
+
+    def test_unknown_members(self):
+        """Who is not there may be on the list, but is named in a warning."""
+        server = self.start_server()
+        a, b = self.start_queue("ab", server)
+        done = self.ctl(a, "eligible", "--set", "a,b,c")
+        self.assertEqual(done.stdout, "a\nb\nc\n")
+        self.assertRegex(done.stderr, r"warning: no member c\b")
+        self.assertNotRegex(done.stderr, r"member [ab]\b")
+        self.assertEqual(json.loads(self.ctl(a, "eligible", "--set", "a,d,c", "--json").stdout)["unknown"], ["d", "c"])
+        self.assertEqual(self.ctl(a, "eligible", "--set", "b,a").stderr, "")
+        self.assertEqual(self.ctl(b, "eligible").stdout, "b\na\n")
+
+    def test_while_a_resume_waits(self):
+        """The hooks of who rode out a pause may change the list, though the resume waits for that very member."""
+        server = self.start_server()
+        client = self.client(server)
+        a = self.start_agent("a", server)
+        a.wait_state("active")
+        client.set("/tenure/demo", json.dumps(self.record(client) | {"paused": True, "held": "1"}).encode())
+        resume = subprocess.Popen((TENURECTL, "-s", a.control, "resume", "demo"), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(resume.kill)
+        wait_for(lambda: not self.record(client)["paused"], 10, "the resume to be written")
+        self.ctl(a, "eligible", "--set", "a")
+        self.assertEqual(self.record(client)["eligible"], ["a"])
+        self.assertIsNone(resume.poll())
+        client.set("/tenure/demo", json.dumps(self.record(client) | {"held": ""}).encode())
+        self.assertEqual((resume.communicate(timeout=20)[0], resume.returncode), ("resumed\n", 0))
 
     def test_nobody_eligible(self):
         """The only one on the list is gone: no leader, until the list is cleared by whoever is left."""
